@@ -9,6 +9,7 @@ classes are those of ASPRS LAS 1.4.
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import tempfile
@@ -258,7 +259,7 @@ def power_line() -> list[Points]:
                 base + level + 0.12 * (5.4 - np.abs(a))]))  # fmt: skip
         xyz = np.concatenate([xyz, *arms]) + rng.normal(0, 0.03, (n + 510, 3))
         parts.append(Points(xyz, speckle(len(xyz), (0.60, 0.62, 0.64)), TOWER, 0.8))
-    for (x0, y0, z0), (x1, y1, z1) in zip(tops, tops[1:], strict=False):
+    for (x0, y0, z0), (x1, y1, z1) in itertools.pairwise(tops):
         for level in (20.0, 24.0, 28.0):
             for arm in (-5.2, 5.2):
                 n = 620
@@ -316,6 +317,7 @@ def noise() -> list[Points]:
 def make(count: int = 255_000) -> laspy.LasData:
     parts = [*ground(count), *town(), *trees(), *power_line(), *bridge(), *cars(), *noise()]
     xyz = np.concatenate([p.xyz for p in parts])
+    sizes = [len(p.xyz) for p in parts]
     n = len(xyz)
     inside = (xyz[:, :2] >= 0).all(axis=1) & (xyz[:, :2] <= SIZE).all(axis=1)
     order = np.flatnonzero(inside)
@@ -333,9 +335,9 @@ def make(count: int = 255_000) -> laspy.LasData:
     las.classification = np.concatenate([np.full(len(p.xyz), p.cls, np.uint8) for p in parts])[
         order
     ]
-    level = np.concatenate([np.full(len(p.xyz), p.intensity) for p in parts])
+    level = np.repeat([p.intensity for p in parts], sizes)
     las.intensity = np.clip(level * rng.normal(1, 0.12, n), 0, 1)[order] * 60 + 4
-    las.return_number = np.concatenate([np.full(len(p.xyz), p.returns[0]) for p in parts])[order]
+    las.return_number = np.repeat([p.returns[0] for p in parts], sizes)[order]
     las.number_of_returns = np.concatenate([np.full(len(p.xyz), p.returns[1]) for p in parts])[
         order
     ]
