@@ -33,7 +33,7 @@ def run(site: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 def lint_imports(site: Path) -> subprocess.CompletedProcess[str]:
     tool = str(Path(sys.executable).with_name("lint-imports"))
-    return run(site, tool, "--config", str(ROOT / ".ci" / "walls.ini"), "--no-cache")
+    return run(site, tool, str(ROOT / ".ci" / "walls.ini"), "--no-cache")
 
 
 def test_every_wall_stands_in_the_installed_package(installed: Path) -> None:
