@@ -1,0 +1,142 @@
+"""Decoding one COPC node into arrays: what a worker process does, and the inline mode too.
+
+Imports NumPy and lazrs only, so that a worker starts quickly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import lazrs
+import numpy as np
+import numpy.typing as npt
+
+MAX_NODE_BYTES = 1 << 30
+"""A node that says it is larger than this, decoded, is refused: no header may eat the memory."""
+
+ReadAt = Callable[[int, int], bytes]
+
+_LAYERS: Mapping[str, int] = {
+    "classification": lazrs.SELECTIVE_DECOMPRESS_CLASSIFICATION,
+    "intensity": lazrs.SELECTIVE_DECOMPRESS_INTENSITY,
+    "gps_time": lazrs.SELECTIVE_DECOMPRESS_GPS_TIME,
+    "scan_angle": lazrs.SELECTIVE_DECOMPRESS_SCAN_ANGLE,
+    "user_data": lazrs.SELECTIVE_DECOMPRESS_USER_DATA,
+    "point_source_id": lazrs.SELECTIVE_DECOMPRESS_POINT_SOURCE_ID,
+    "red": lazrs.SELECTIVE_DECOMPRESS_RGB,
+    "green": lazrs.SELECTIVE_DECOMPRESS_RGB,
+    "blue": lazrs.SELECTIVE_DECOMPRESS_RGB,
+    "nir": lazrs.SELECTIVE_DECOMPRESS_NIR,
+    "bit_fields": 0,  # return number and number of returns come with x and y
+    "classification_flags": lazrs.SELECTIVE_DECOMPRESS_FLAGS,
+}
+
+
+class NodeError(Exception):
+    """A node's bytes that can't be read or decoded: one sentence."""
+
+
+@dataclass(frozen=True)
+class NodeFormat:
+    """What decoding needs to know of a COPC file.
+
+    ``dtype`` is the packed record; ``subfields`` maps a name to (field, mask, shift) in it.
+    """
+
+    path: str
+    laz_vlr: bytes
+    dtype: np.dtype[Any]
+    subfields: Mapping[str, tuple[str, int, int]]
+
+
+@dataclass(frozen=True)
+class NodeJob:
+    """One node to decode: where its chunk lies, how many points it says it holds, what for."""
+
+    key: tuple[int, int, int, int]
+    offset: int
+    size: int
+    count: int
+    attributes: tuple[str, ...]
+
+
+def decode_node(
+    fmt: NodeFormat, job: NodeJob, read_at: ReadAt
+) -> tuple[npt.NDArray[np.int32], dict[str, npt.NDArray[Any]]]:
+    """The node's ``xyz`` int32 (n, 3) and its attributes, each (n,) raw, shuffled once.
+
+    The order is the same each time and any prefix of it is a fair sample. Attributes the file
+    has not are left out. Raises `NodeError`.
+    """
+    records = read_records(fmt, job, read_at, selection(fmt, job.attributes))
+    order = np.random.default_rng([*job.key, job.count]).permutation(job.count)
+    records = records[order]
+    xyz = np.empty((job.count, 3), np.int32)
+    for axis, name in enumerate("XYZ"):
+        xyz[:, axis] = records[name]
+    return xyz, take_attributes(fmt, records, job.attributes)
+
+
+def take_attributes(
+    fmt: NodeFormat, records: npt.NDArray[Any], names: Iterable[str]
+) -> dict[str, npt.NDArray[Any]]:
+    """Each named attribute of packed ``records`` (n,) as its own contiguous raw array (n, …)."""
+    fields = records.dtype.names or ()
+    out: dict[str, npt.NDArray[Any]] = {}
+    for name in names:
+        if name in fields:
+            out[name] = np.ascontiguousarray(records[name])
+        elif name in fmt.subfields:
+            field, mask, shift = fmt.subfields[name]
+            out[name] = (records[field] & mask) >> shift
+    return out
+
+
+def read_records(
+    fmt: NodeFormat, job: NodeJob, read_at: ReadAt, layers: int = lazrs.SELECTIVE_DECOMPRESS_ALL
+) -> npt.NDArray[Any]:
+    """The node's packed records (n,) in file order. Raises `NodeError`."""
+    if job.count * fmt.dtype.itemsize > MAX_NODE_BYTES:
+        raise NodeError(
+            f"node {_name(job)} says it holds {job.count} points, more than can be decoded at once"
+        )
+    try:
+        data = read_at(job.offset, job.size)
+    except OSError as error:
+        raise NodeError(f"node {_name(job)} can't be read at byte {job.offset}: {error}") from None
+    if len(data) != job.size:
+        raise NodeError(
+            f"node {_name(job)} should have {job.size} bytes at byte {job.offset}, "
+            f"the file ends after {len(data)} of them"
+        )
+    raw = np.zeros(job.count * fmt.dtype.itemsize, np.uint8)
+    try:
+        lazrs.decompress_points_with_chunk_table(
+            data,
+            fmt.laz_vlr,
+            raw,
+            [(job.count, job.size)],
+            lazrs.DecompressionSelection(layers),
+        )
+    except BaseException as error:  # lazrs panics with a BaseException of its own
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+        raise NodeError(
+            f"node {_name(job)} at byte {job.offset} is damaged and can't be decompressed: {error}"
+        ) from None
+    return raw.view(fmt.dtype)
+
+
+def selection(fmt: NodeFormat, names: Iterable[str]) -> int:
+    """The LAZ layers that ``names`` need, coordinates included."""
+    layers = lazrs.SELECTIVE_DECOMPRESS_XY_RETURNS_CHANNEL | lazrs.SELECTIVE_DECOMPRESS_Z
+    for name in names:
+        field = fmt.subfields[name][0] if name in fmt.subfields else name
+        layers |= _LAYERS.get(field, lazrs.SELECTIVE_DECOMPRESS_ALL_EXTRA_BYTES)
+    return int(layers)
+
+
+def _name(job: NodeJob) -> str:
+    return "-".join(map(str, job.key))
