@@ -60,15 +60,13 @@ class Where:
     attribute: tuple[str, Range] | None = None  # any other dimension, real values
 
 
-Shape = Box | Prism | Polygon | Where
-
-
 @dataclass(frozen=True)
 class Region:
     """One piece of a selection and how it joins the pieces before it. ``invert`` flips the
-    result so far instead (``shape`` None)."""
+    result so far instead (``shape`` None). A `Rule` as a piece keeps its own position and
+    filters: so a selection is joined, or an edit made, after the filters or the log moved on."""
 
-    shape: Shape | None
+    shape: Box | Prism | Polygon | Where | Rule | None
     mode: Mode = "replace"
     invert: bool = False
 
@@ -84,7 +82,8 @@ class Rule:
     """A selection with the filters in force when it was made.
 
     ``at`` is the position in the event log: class, hidden and deleted state are read as they
-    stood after the events with ``seq < at``, whatever is undone later.
+    stood after the events with ``seq < at``, whatever is undone later. Points hidden or
+    deleted then, outside ``clip``, of ``hidden_classes`` or of other clouds are not hit.
     ``clouds`` None: every cloud.
     """
 
@@ -93,3 +92,6 @@ class Rule:
     clip: Clip | None = None
     hidden_classes: frozenset[int] = frozenset()
     clouds: frozenset[str] | None = None
+
+
+Shape = Box | Prism | Polygon | Where | Rule

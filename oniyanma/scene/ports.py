@@ -63,6 +63,10 @@ class SceneView(Protocol):
     def scene_bounds(self) -> tuple[Vec3, Vec3] | None:
         """World bounds of the visible clouds; None with no points."""
 
+    def display_scale(self) -> Vec3:
+        """Stretch of each axis between world and view: (1, 1, 1) but for geographic clouds.
+        Goes into `oniyanma.scene.camera.matrices`."""
+
 
 @dataclass(frozen=True)
 class Capture:

@@ -111,7 +111,9 @@ class Event:
     """One entry of the append-only log of what was done, undone, redone and cleared.
 
     ``kind`` "step": one command, batch or finished drag, with its point edits and record
-    changes. "undo", "redo", "clear": ``steps`` names the events it acts on by ``seq``.
+    changes. "undo", "redo", "clear": ``steps`` names the events it acts on by ``seq``. A clear
+    takes the point edits of its steps, only those of ``kinds`` where any are named; it can
+    itself be undone.
     """
 
     seq: int
@@ -125,6 +127,7 @@ class Event:
     steps: tuple[int, ...] = ()
     batch: str | None = None
     points: int | None = None  # resident count when it was made
+    kinds: tuple[EditKind, ...] = ()  # of a clear
 
 
 @dataclass(frozen=True)
