@@ -1,0 +1,382 @@
+"""LAS, LAZ and COPC files as streams of their own records, untouched."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any, BinaryIO, Literal
+
+import laspy
+import numpy as np
+import numpy.typing as npt
+from laspy.vlrs.known import ExtraBytesVlr
+
+from oniyanma.clouds import crs as crs_module
+from oniyanma.clouds.checks import PointChecks, color_depth, merge
+from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning, Dimension, Vec3
+from oniyanma.clouds.sources.las_header import LasFile, read_las_header
+from oniyanma.clouds.sources.laz import (
+    MAX_POINTS_A_BYTE,
+    VARIABLE,
+    Chunk,
+    LazFormat,
+    Lost,
+    decode,
+    read_chunk_table,
+    rebuild_chunk_table,
+    salvage,
+    stream_chunks,
+    stream_serial,
+)
+from oniyanma.clouds.sources.laz import CodecError as CodecError
+
+logging.getLogger("laspy").setLevel(logging.CRITICAL)  # what it logs, our warnings say
+
+SAMPLE_DECODE = 2_400_000  # points decoded for a sample: about half a second of two cores
+SAMPLE_CHUNKS = 256
+WHOLE_FILE = 64 << 20  # an uncompressed file up to this size is read whole for a sample
+
+
+def dimensions_of(header: laspy.LasHeader) -> tuple[Dimension, ...]:
+    """The point format's dimensions with the scale, offset and no-data value of extra ones."""
+    described = {
+        item.format_name(): item
+        for vlr in header.vlrs
+        if isinstance(vlr, ExtraBytesVlr)
+        for item in vlr.extra_bytes_structs
+    }
+    found = []
+    for dim in header.point_format.dimensions:
+        dtype = dim.dtype or np.dtype("u1")
+        item = described.get(dim.name) if not dim.is_standard else None
+        no_data = item.no_data if item is not None and item.data_type else None
+        found.append(
+            Dimension(
+                name=dim.name,
+                dtype=dtype.base.name if dim.num_elements == 1 else str(dtype),
+                description=dim.description or "",
+                scale=float(dim.scales[0]) if dim.scales is not None else None,
+                offset=float(dim.offsets[0]) if dim.offsets is not None else None,
+                no_data=no_data[0].item() if no_data is not None else None,
+                extra=not dim.is_standard,
+            )
+        )
+    return tuple(found)
+
+
+def vec3(values: Any) -> Vec3:
+    """Three numbers as a tuple of Python floats."""
+    x, y, z = (float(v) for v in values)
+    return x, y, z
+
+
+class LasSource:
+    """A LAS, LAZ or COPC file; ``open_stream`` gives a fresh seekable binary stream of it."""
+
+    def __init__(
+        self, path: str, size: int, open_stream: Callable[[], BinaryIO], prj: Any = None
+    ) -> None:
+        self._open = open_stream
+        self._size = size
+        self._name = PurePath(path).name or path
+        with open_stream() as stream:
+            self._file = read_las_header(stream, size, self._name)
+            self._laz: LazFormat | None = None
+            self._chunks: list[Chunk] | None = None
+            warnings = list(self._file.warnings)
+            if self._file.compressed and self._file.laszip is not None:
+                self._laz = LazFormat(self._file.laszip, self._file.record_length, self._name)
+                self._chunks = self._plan_chunks(stream, self._laz, warnings)
+            self._points = self._present(warnings)
+        self._info = self._first_info(path, warnings, prj)
+
+    @property
+    def header(self) -> laspy.LasHeader:
+        """The file's own header; its point count is what it claims, not what is there."""
+        return self._file.header
+
+    @property
+    def info(self) -> CloudInfo:
+        """The header's facts, and the points' own once `records` has run to its end."""
+        return self._info
+
+    @property
+    def chunks(self) -> tuple[Chunk, ...] | None:
+        """The LAZ chunks in file order; None for an uncompressed file or one without a table."""
+        return tuple(self._chunks) if self._chunks is not None else None
+
+    def close(self) -> None:
+        """Nothing stays open between calls."""
+
+    # -- what is there -----------------------------------------------------------------------
+
+    def _plan_chunks(
+        self, stream: BinaryIO, laz: LazFormat, warnings: list[CloudWarning]
+    ) -> list[Chunk] | None:
+        file = self._file
+        if file.declared == 0:
+            return []
+        chunks = read_chunk_table(
+            stream, file.points_at, file.points_end, self._size, laz, file.declared
+        )
+        if chunks is not None:
+            held = sum(chunk.points for chunk in chunks)
+            if held == file.declared:
+                return chunks
+            if laz.chunk_size == VARIABLE or held < file.declared:
+                warnings.append(
+                    CloudWarning(
+                        "chunk_count",
+                        f"The header counts {file.declared:,} points, the chunk table {held:,}; "
+                        "the chunks are read.",
+                    )
+                )
+            return chunks
+        warnings.append(
+            CloudWarning(
+                "chunk_table_missing",
+                "The LAZ chunk table is missing or damaged, as in a file cut short; its points "
+                "are found by reading from the start.",
+            )
+        )
+        if laz.layered:
+            return rebuild_chunk_table(
+                stream, file.points_at, file.points_end, laz, file.declared
+            )
+        return None
+
+    def _present(self, warnings: list[CloudWarning]) -> int:
+        """Points that are there as far as sizes tell, with a warning where that is not all."""
+        file = self._file
+        room = max(file.points_end - file.points_at, 0)
+        if self._laz is not None:
+            if self._chunks is not None:
+                return sum(chunk.points for chunk in self._chunks)
+            return min(file.declared, room * MAX_POINTS_A_BYTE)
+        whole = room // file.record_length
+        if whole < file.declared:
+            warnings.append(self._missing(file.declared - whole, whole))
+        elif whole > file.declared and file.points_end == self._size:
+            if not file.header.start_of_waveform_data_packet_record:
+                warnings.append(
+                    CloudWarning(
+                        "trailing_data",
+                        f"Behind its {file.declared:,} points the file holds "
+                        f"{room - file.declared * file.record_length:,} more bytes, which were "
+                        "not read.",
+                    )
+                )
+        return min(whole, file.declared)
+
+    def _missing(self, missing: int, there: int) -> CloudWarning:
+        return CloudWarning(
+            "points_missing",
+            f"The header promises {self._file.declared:,} points, but {there:,} are whole and "
+            f"{missing:,} are missing, as in a file cut short; copy it again.",
+        )
+
+    def _first_info(self, path: str, warnings: list[CloudWarning], prj: Any) -> CloudInfo:
+        file, header = self._file, self._file.header
+        low, high = vec3(header.mins), vec3(header.maxs)
+        known, said = crs_module.crs_from_header(header)
+        if known == crs_module.UNKNOWN_CRS and prj is not None:
+            known, more = crs_module.crs_from_prj(prj)
+            said += more
+        some = self._points > 0
+        known, more = crs_module.settle(known, low if some else None, high if some else None)
+        warnings += said + more
+        names = set(header.point_format.dimension_names)
+        if header.point_format.has_waveform_packet:
+            warnings.append(
+                CloudWarning(
+                    "waveforms_not_shown",
+                    "The points carry waveforms, which are kept on export but not shown.",
+                )
+            )
+        gps: Literal["none", "week", "adjusted"] = "none"
+        if "gps_time" in names:
+            gps = "adjusted" if header.global_encoding.value & 1 else "week"
+        if file.copc:
+            kind = "copc"
+        else:
+            kind = "laz" if file.compressed else "las"
+        software = header.generating_software
+        return CloudInfo(
+            path=path,
+            name=self._name,
+            format=kind,
+            version=f"{header.version.major}.{header.version.minor}",
+            point_format=header.point_format.id,
+            points=self._points,
+            declared_points=file.declared,
+            bounds_min=low if some else None,
+            bounds_max=high if some else None,
+            scale=vec3(header.scales),
+            offset=vec3(header.offsets),
+            crs=known,
+            dimensions=dimensions_of(header),
+            color_depth=None,
+            classes={},
+            returns={},
+            gps_time=gps,
+            software=software.decode("latin-1") if isinstance(software, bytes) else software,
+            created=header.creation_date.isoformat() if header.creation_date else None,
+            vlrs=file.vlrs,
+            warnings=merge((), warnings),
+            header_hash=file.head_hash,
+            extra={
+                "recordLength": file.record_length,
+                "globalEncoding": header.global_encoding.value,
+                "fileSize": self._size,
+            },
+        )
+
+    # -- points ------------------------------------------------------------------------------
+
+    def _record(self, raw: Any) -> laspy.ScaleAwarePointRecord:
+        header = self._file.header
+        array = np.frombuffer(raw, dtype=header.point_format.dtype())
+        return laspy.ScaleAwarePointRecord(
+            array, header.point_format, header.scales, header.offsets
+        )
+
+    def _stream(self) -> BinaryIO:
+        try:
+            return self._open()
+        except OSError as error:
+            raise CloudError(
+                f"{self._name} can't be read any more ({error.strerror or error}): "
+                "put it back or close the cloud."
+            ) from error
+
+    def records(self, chunk_size: int = 1_000_000) -> Iterator[laspy.PackedPointRecord]:
+        """Every whole point in file order; see `Source.records`."""
+        checks = PointChecks(self._file.header)
+        lost: list[Lost] = []
+        with self._stream() as stream:
+            for raw in self._raw(stream, chunk_size, lost):
+                record = self._record(raw)
+                for start in range(0, len(record), chunk_size):
+                    piece = record if len(record) <= chunk_size else record[start:start + chunk_size]
+                    checks.add(piece)
+                    yield piece
+        self._finish(checks, lost)
+
+    def _raw(self, stream: BinaryIO, chunk_size: int, lost: list[Lost]) -> Iterator[Any]:
+        if self._laz is not None:
+            if self._chunks is not None:
+                yield from stream_chunks(stream, self._laz, self._chunks, chunk_size, lost)
+                return
+            start = self._file.points_at + 8
+            whole = Chunk(0, self._points, start, max(self._file.points_end - start, 0))
+            yield from stream_serial(stream, self._laz, whole, lost)
+            return
+        length = self._file.record_length
+        stream.seek(self._file.points_at)
+        left = self._points
+        while left:
+            raw = bytearray(stream.read(min(left, chunk_size) * length))
+            got = len(raw) // length
+            if not got:
+                lost.append(Lost(left, stream.tell(), "the file has become shorter"))
+                return
+            left -= got
+            yield raw[: got * length]
+
+    def _finish(self, checks: PointChecks, lost: list[Lost]) -> None:
+        file = self._file
+        info = checks.apply(self._info)
+        if lost or (self._laz is not None and checks.points < file.declared):
+            damaged = [item for item in lost if item.points]
+            missing = max(file.declared - checks.points, sum(item.points for item in damaged))
+            warning = self._missing(missing, checks.points)
+            if damaged:
+                first = damaged[0]
+                warning = CloudWarning(
+                    "points_missing",
+                    f"The header promises {file.declared:,} points, but {checks.points:,} could "
+                    f"be read and {missing:,} are missing; the first damage lies in the chunk at "
+                    f"byte {first.at:,} ({first.reason}).",
+                )
+            info = replace(info, warnings=merge(info.warnings, [warning]))
+        known, said = crs_module.settle(info.crs, info.bounds_min, info.bounds_max)
+        self._info = replace(info, crs=known, warnings=merge(info.warnings, said))
+
+    def sample(self, count: int) -> laspy.PackedPointRecord:
+        """About ``count`` points spread over the whole cloud.
+
+        LAZ: the beginnings of chunks all over the file; LAS: short runs at even strides. Also
+        gives ``info.color_depth`` a first value, until `records` has seen every point.
+        """
+        with self._stream() as stream:
+            if self._laz is not None:
+                record = self._record(self._sample_laz(stream, count))
+            else:
+                record = self._record(self._sample_las(stream, count))
+        if not self._info.checked and "red" in record.array.dtype.names and len(record):
+            top = max(int(record.array[name].max()) for name in ("red", "green", "blue"))
+            self._info = replace(self._info, color_depth=color_depth(top))
+        return record
+
+    def _sample_las(self, stream: BinaryIO, count: int) -> bytes:
+        length, points, at = self._file.record_length, self._points, self._file.points_at
+        if points <= count or points * length <= WHOLE_FILE:
+            stream.seek(at)
+            raw = np.frombuffer(stream.read(points * length), dtype=np.uint8)
+            rows = raw[: len(raw) // length * length].reshape(-1, length)
+            return rows[even(len(rows), count)].tobytes()
+        run = max(1, -(-count // 20_000))
+        parts = []
+        for first in even(points - run, -(-count // run)):
+            stream.seek(at + int(first) * length)
+            parts.append(stream.read(run * length))
+        whole = b"".join(parts)
+        return whole[: len(whole) // length * length]
+
+    def _sample_laz(self, stream: BinaryIO, count: int) -> bytes:
+        assert self._laz is not None
+        length = self._laz.record_length
+        if self._chunks is None:
+            return self._sample_serial(stream, count)
+        if not self._chunks:
+            return b""
+        chosen = [self._chunks[int(i)] for i in even(len(self._chunks), SAMPLE_CHUNKS)]
+        total = sum(chunk.points for chunk in chosen)
+        share = min(1.0, SAMPLE_DECODE / max(total, 1))
+        parts = []
+        for chunk in chosen:
+            stream.seek(chunk.at)
+            data = stream.read(chunk.size)
+            parts.append((max(1, int(chunk.points * share)), data))
+        try:
+            raw = decode(self._laz, parts)
+        except CodecError:
+            whole = [salvage(self._laz, points, data)[0] for points, data in parts]
+            raw = np.concatenate(whole)
+        rows: npt.NDArray[np.uint8] = raw.reshape(-1, length)
+        return rows[even(len(rows), count)].tobytes()
+
+    def _sample_serial(self, stream: BinaryIO, count: int) -> bytes:
+        assert self._laz is not None
+        start = self._file.points_at + 8
+        there = min(self._points, SAMPLE_DECODE)
+        whole = Chunk(0, there, start, max(self._file.points_end - start, 0))
+        parts = list(stream_serial(stream, self._laz, whole, []))
+        if not parts:
+            return b""
+        rows = np.concatenate(parts).reshape(-1, self._laz.record_length)
+        return rows[even(len(rows), count)].tobytes()
+
+
+def even(total: int, count: int) -> npt.NDArray[np.int64]:
+    """``count`` different indices spread evenly over ``range(total)``; all if there are fewer."""
+    if total <= count:
+        return np.arange(max(total, 0), dtype=np.int64)
+    return (np.arange(count, dtype=np.int64) * total) // count
+
+
+def file_of(source: LasSource) -> LasFile:
+    """The checked header facts of ``source``, for those who read its chunks themselves."""
+    return source._file
