@@ -105,7 +105,7 @@ class Matrices:
 
     def units_per_pixel(self, depth: float) -> float:
         """Height of one logical pixel at a view depth, in view units."""
-        tall = 2.0 / (self.projection[1, 1] * self.viewport[1])
+        tall = 2.0 / (float(self.projection[1, 1]) * self.viewport[1])
         return tall * depth if self.perspective else tall
 
 
