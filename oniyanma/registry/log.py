@@ -140,9 +140,7 @@ class Verdict:
         return not self.problems
 
 
-def verify(
-    lines: Iterable[LogLine], head: str | None = None, count: int | None = None
-) -> Verdict:
+def verify(lines: Iterable[LogLine], head: str | None = None, count: int | None = None) -> Verdict:
     """Follow a chain in the order it was kept and tell each break.
 
     ``head`` and ``count`` are those kept apart from the lines; without them a cut tail can't be

@@ -1,0 +1,527 @@
+"""The one door: every click, key, script, AI and client goes through `execute_command`.
+
+known? → surface → human-only → valid? → ready? → conditions → gate → run → log. Each step is a
+small function that raises a `CommandError` or passes something on; the order stands in
+`_execute` alone. It runs on the scene thread and never raises for what a caller did.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from oniyanma.registry.actor import Actor, Surface
+from oniyanma.registry.command import Call, Command, Outcome, Work
+from oniyanma.registry.errors import (
+    CommandError,
+    HumanOnly,
+    InvalidArguments,
+    NotReady,
+    Refused,
+    SurfaceDenied,
+    Unavailable,
+    UnknownCommand,
+)
+from oniyanma.registry.gate import Gate
+from oniyanma.registry.jobs import Job, Jobs
+from oniyanma.registry.log import LogEntry, LogOutcome, canonical_json
+from oniyanma.registry.registry import Registered, Registry
+from oniyanma.registry.schema import GATE_ARGUMENTS, NotJson, normalise, plain, problems
+
+if TYPE_CHECKING:
+    from oniyanma.registry.gesture import Gesture
+
+logger = logging.getLogger(__name__)
+
+Answer = dict[str, Any]
+CACHE_SIZE: Final = 64
+MAX_LOGGED: Final = 4096  # characters of arguments kept of a call that was refused
+
+
+class Host(Protocol):
+    """Port: the scene, as far as the door needs it. All of it on the scene thread."""
+
+    @property
+    def state(self) -> Any:
+        """The committed state, a frozen value with an int ``revision``."""
+
+    @property
+    def version(self) -> Hashable:
+        """Differs whenever a read-only answer could: revision and what is resident."""
+
+    live_state: Any  # what is shown; None assigned: the committed state again
+
+    def commit(self, state: Any, entry: LogEntry) -> None:
+        """Store the difference and the line in one transaction, then swap the state in with the
+        next revision. Raises, and then nothing happened."""
+
+    def append(self, entry: LogEntry) -> None:
+        """A log line with no change of state."""
+
+
+class Reach(Protocol):
+    """Port: which paths a machine may read and write."""
+
+    def refusal(self, path: str, access: str, state: Any) -> str | None:
+        """The reason why a machine may not "read" or "write" ``path``; None: it may."""
+
+
+class NoReach:
+    """Where nobody said anything, machines reach no file at all."""
+
+    def refusal(self, path: str, access: str, state: Any) -> str | None:
+        return f"{path} lies in no folder that a person allowed"
+
+
+def utc_now() -> str:
+    """UTC, ISO 8601 with milliseconds: 2026-01-31T12:00:00.000Z."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What a batch's commands lead to: nothing of it is committed yet."""
+
+    state: Any
+    answers: tuple[Mapping[str, Any], ...]
+    entries: tuple[LogEntry, ...]
+
+
+@dataclass
+class Context:
+    """What one session's door works with.
+
+    ``refusals``: exceptions of the domain whose text is an answer (``refused``), not a fault of
+    ours. ``fingerprints``: named views of a state that a preview's token is bound to.
+    """
+
+    registry: Registry
+    host: Host
+    jobs: Jobs
+    reach: Reach = field(default_factory=NoReach)
+    refusals: tuple[type[BaseException], ...] = ()
+    fingerprints: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    now: Callable[[], str] = utc_now
+    gate: Gate = field(default_factory=Gate)
+    cache: OrderedDict[Hashable, Answer] = field(default_factory=OrderedDict)
+    gestures: list[Gesture] = field(default_factory=list)
+
+    def call(self, actor: Actor, surface: str) -> Call:
+        return Call(
+            scene=self.host,
+            state=self.host.state,
+            actor=actor,
+            surface=surface,
+            now=self.now(),
+            context=self,
+        )
+
+    def check(self, name: str, args: Any, actor: Actor, surface: str) -> dict[str, Any]:
+        """See `Call.check`."""
+        entry = look_up(self.registry, name)
+        permit(self.registry, entry.command, actor, surface)
+        return validate(entry, args)
+
+    def run_steps(
+        self, call: Call, commands: Sequence[Mapping[str, Any]], proposed_by: Actor | None
+    ) -> Steps:
+        """See `Call.run_steps`."""
+        state, answers, entries = call.state, [], []
+        for index, step in enumerate(commands):
+            name, given = str(step.get("name", "")), step.get("args", {})
+            try:
+                args = self.check(name, given, call.actor, call.surface)
+                entry = look_up(self.registry, name)
+                outcome = self._step(replace(call, state=state), entry, args)
+            except CommandError as error:
+                raise type_preserving(error, step=index, command=name) from error
+            state = state if outcome.state is None else outcome.state
+            answers.append(outcome.answer)
+            line = log_entry(call, entry, args, "ok", outcome.affected)
+            entries.append(replace(line, proposed_by=proposed_by))
+        return Steps(state, tuple(answers), tuple(entries))
+
+    def _step(self, call: Call, entry: Registered, args: dict[str, Any]) -> Outcome:
+        command = entry.command
+        allow_arguments(self, entry, args, call)
+        require(self, command, call)
+        if command.destructive and call.actor.is_machine:
+            raise Refused(f"{command.name} in a batch has to be run by a person, who accepts it.")
+        outcome = command.run(call, without_gate(args))
+        if isinstance(outcome, Work):
+            raise Refused(f"{command.name} takes long: it can't be a step of a batch.")
+        return outcome
+
+
+def type_preserving(error: CommandError, **data: Any) -> CommandError:
+    """The same error with more data."""
+    return CommandError(error.code, error.message, **{**error.data, **data})
+
+
+def execute_command(
+    ctx: Context, name: str, args: Any, actor: Actor, surface: Surface | str
+) -> Answer | Job:
+    """Run a command, or say why not. On the scene thread; never raises for what a caller did.
+
+    ``args``: an object of the command's schema (None: no arguments). Gives the answer, or a Job
+    whose result is that answer.
+    """
+    call = ctx.call(actor, str(surface))
+    try:
+        return _execute(ctx, call, name, args)
+    except BaseException as error:
+        return _failed(ctx, call, name, args, error)
+
+
+def _execute(ctx: Context, call: Call, name: str, args: Any) -> Answer | Job:
+    entry = look_up(ctx.registry, name)
+    command = entry.command
+    permit(ctx.registry, command, call.actor, call.surface)
+    given = validate(entry, args)
+    allow_arguments(ctx, entry, given, call)
+    if not command.ready:
+        raise NotReady(f"{name} is not available yet in this version.", command=name)
+    require(ctx, command, call)
+    if command.destructive and call.actor.is_machine:
+        preview = gate(ctx, entry, given, call)
+        if preview is not None:
+            return preview
+    given = without_gate(given) if command.destructive else given
+    key = cache_key(ctx, command, given, call)
+    if key is not None and key in ctx.cache:
+        ctx.cache.move_to_end(key)
+        return {**copy_json(ctx.cache[key]), "revision": ctx.host.state.revision}
+    outcome = command.run(call, given)
+    if isinstance(outcome, Work):
+        return _start(ctx, entry, given, call, outcome)
+    return _settle(ctx, entry, given, call, outcome, key)
+
+
+# --- the steps, in their order -------------------------------------------------------------------
+
+
+def look_up(registry: Registry, name: str) -> Registered:
+    """The command of that name, or UnknownCommand with the three nearest."""
+    entry = registry.entry(name) if isinstance(name, str) else None
+    if entry is None:
+        near = registry.nearest(str(name)[:80])
+        raise UnknownCommand(
+            f"There is no command {str(name)[:80]!r}; the nearest are {', '.join(near)}.",
+            suggestions=near,
+        )
+    return entry
+
+
+def permit(registry: Registry, command: Command, actor: Actor, surface: str) -> None:
+    """Surface, then human-only: SurfaceDenied, HumanOnly."""
+    if surface != "all" and not (surface == "read" and command.readonly):
+        available = sorted(c.name for c in registry.available(Surface.READ))
+        raise SurfaceDenied(
+            f"{command.name} changes something and this entry point only reads: answer from what "
+            "is available, or ask a person.",
+            available=available,
+        )
+    if command.human_only and actor.is_machine:
+        raise HumanOnly(
+            f"{command.name} can be run by a person only, with or without confirm: ask the person "
+            "at the oniyanma window to do it there.",
+            command=command.name,
+        )
+
+
+def validate(entry: Registered, args: Any) -> dict[str, Any]:
+    """The normalised arguments, or InvalidArguments with every mistake at once."""
+    name = entry.command.name
+    try:
+        given = plain({} if args is None else args)
+    except NotJson as error:
+        problem = {"path": error.path, "given": error.given, "allowed": "JSON values"}
+        raise InvalidArguments(f"{name}: {problem_text(problem)}", problems=[problem]) from None
+    if isinstance(given, dict) and entry.validator.is_valid(given):
+        arguments: dict[str, Any] = normalise(entry.schema, given)
+        return arguments
+    found = problems(entry.validator, entry.schema, given)
+    text = "; ".join(problem_text(problem) for problem in found)
+    raise InvalidArguments(f"{name}: {text}", problems=found)
+
+
+def problem_text(problem: Mapping[str, Any]) -> str:
+    return f"{problem['path']} is {problem['given']!r}, allowed: {problem['allowed']}"
+
+
+def allow_arguments(ctx: Context, entry: Registered, args: Mapping[str, Any], call: Call) -> None:
+    """A machine's reach: paths in allowed folders only, and no argument for people."""
+    if not call.actor.is_machine:
+        return
+    for key in entry.people_only:
+        if args.get(key):
+            raise HumanOnly(
+                f"{entry.command.name}: only a person can give {key}: leave it out, or ask the "
+                "person at the oniyanma window.",
+                argument=key,
+            )
+    for key, access in entry.paths.items():
+        path = args.get(key)
+        if isinstance(path, str):
+            reason = ctx.reach.refusal(path, access, call.state)
+            if reason is not None:
+                raise Refused(f"{entry.command.name}: {reason}", argument=key)
+
+
+def unmet(registry: Registry, command: Command, state: Any, host: Any) -> str | None:
+    """The reason of the first condition that does not hold: what a palette greys out by."""
+    for name in command.conditions:
+        condition = registry.conditions[name]
+        if not condition.predicate(state, host):
+            return condition.reason
+    return None
+
+
+def require(ctx: Context, command: Command, call: Call) -> None:
+    """Raise Unavailable when a condition does not hold.
+
+    Where a condition only says that there is nothing to act on, read-only and gated commands
+    go on: they answer with their own reason.
+    """
+    for name in command.conditions:
+        condition = ctx.registry.conditions[name]
+        if condition.soft and (command.readonly or command.destructive):
+            continue
+        if not condition.predicate(call.state, ctx.host):
+            raise Unavailable(f"{command.name}: {condition.reason}", condition=name)
+
+
+GATE_NOTE: Final = (
+    "Not executed. To run this, call again with the same arguments plus confirm:true (undoable, "
+    "but while collaborating it applies to every participant's screen immediately)"
+)
+
+
+def gate(ctx: Context, entry: Registered, args: Mapping[str, Any], call: Call) -> Answer | None:
+    """The preview of a destructive command called by a machine; None: it may run.
+
+    Without a token ``confirm: true`` runs. With one that no longer fits a fresh preview comes
+    back with the reason.
+    """
+    command = entry.command
+    plain_args = without_gate(args)
+    prints = {key: view(call.state) for key, view in ctx.fingerprints.items()}
+    note = GATE_NOTE
+    token = args.get("token")
+    if args.get("confirm") is True:
+        if token is None:
+            return None
+        misfit = ctx.gate.misfit(token, command.name, plain_args, call.actor, prints)
+        if misfit is None:
+            return None
+        note = f"The token does not fit: {misfit}. {GATE_NOTE}"
+    assert command.dry_run is not None
+    would_affect = dict(command.dry_run(call, plain_args))
+    ctx.host.append(log_entry(call, entry, plain_args, "preview", count_of(would_affect)))
+    return {
+        "preview": True,
+        "command": command.name,
+        "revision": ctx.host.state.revision,
+        "token": ctx.gate.issue(command.name, plain_args, call.actor, prints),
+        "wouldAffect": would_affect,
+        "note": note,
+    }
+
+
+def without_gate(args: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in args.items() if key not in GATE_ARGUMENTS}
+
+
+def count_of(would_affect: Mapping[str, Any]) -> dict[str, int]:
+    return {
+        key: value
+        for key, value in would_affect.items()
+        if isinstance(value, int) and not isinstance(value, bool)
+    }
+
+
+# --- running, committing, logging ----------------------------------------------------------------
+
+
+def _settle(
+    ctx: Context,
+    entry: Registered,
+    args: Mapping[str, Any],
+    call: Call,
+    outcome: Outcome,
+    key: Hashable | None = None,
+) -> Answer:
+    """Commit what a handler returned, with its line, and make the answer."""
+    command = entry.command
+    if command.readonly:
+        if outcome.state is not None:
+            raise TypeError(f"{command.name} is read-only and returned a state")
+    else:
+        line = log_entry(call, entry, args, "ok", outcome.affected)
+        line = replace(line, steps=outcome.steps) if outcome.steps else line
+        if outcome.state is not None and outcome.state is not call.state:
+            ctx.host.commit(outcome.state, line)
+            for gesture in tuple(ctx.gestures):
+                gesture.refresh()
+        else:
+            ctx.host.append(line)
+    answer = {"ok": True, "revision": ctx.host.state.revision, **outcome.answer}
+    if key is not None:
+        ctx.cache[key] = copy_json(answer)
+        if len(ctx.cache) > CACHE_SIZE:
+            ctx.cache.popitem(last=False)
+    return answer
+
+
+def _start(
+    ctx: Context, entry: Registered, args: Mapping[str, Any], call: Call, work: Work[Any]
+) -> Job:
+    def finish(job: Job, result: Any, error: BaseException | None) -> Answer:
+        later = ctx.call(call.actor, call.surface)
+        try:
+            if error is not None:
+                raise error
+            try:
+                return _settle(ctx, entry, args, later, work.finish(later, result))
+            except BaseException:
+                work.discard(result)
+                raise
+        except BaseException as failure:
+            return _failed(ctx, later, entry.command.name, args, failure)
+
+    command = entry.command
+    return ctx.jobs.start(command.name, command.title, call.actor, call.now, work.run, finish)
+
+
+def _failed(ctx: Context, call: Call, name: Any, args: Any, error: BaseException) -> Answer:
+    """The answer and the log line of what was raised; a fault of ours with its traceback."""
+    if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
+        raise error
+    answer = as_command_error(ctx, error)
+    outcome: LogOutcome = "refused"
+    if answer.code == "internal":
+        logger.error("fault in %s", str(name)[:80], exc_info=error)
+        outcome = "failed"
+    elif answer.code == "cancelled":
+        outcome = "cancelled"
+    try:
+        ctx.host.append(_failure_entry(ctx, call, name, args, outcome, answer))
+    except Exception:
+        logger.exception("the log takes no line for %s", str(name)[:80])
+    return {"ok": False, "revision": ctx.host.state.revision, "error": answer.as_json()}
+
+
+def as_command_error(ctx: Context, error: BaseException) -> CommandError:
+    """What a caller is told of an exception."""
+    if isinstance(error, CommandError):
+        return error
+    if isinstance(error, ctx.refusals):
+        return Refused(str(error) or type(error).__name__)
+    if isinstance(error, OSError):
+        return Refused(_os_text(error))
+    return CommandError(
+        "internal",
+        f"A fault of the program ({type(error).__name__}): nothing was changed; the program's "
+        "log has its traceback.",
+    )
+
+
+def _os_text(error: OSError) -> str:
+    what = error.strerror or str(error) or type(error).__name__
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{what}."
+
+
+def _failure_entry(
+    ctx: Context,
+    call: Call,
+    name: Any,
+    args: Any,
+    outcome: LogOutcome,
+    error: CommandError,
+) -> LogEntry:
+    entry = ctx.registry.entry(name) if isinstance(name, str) else None
+    command = name if isinstance(name, str) else repr(name)
+    command = command[:80].encode("utf-8", "backslashreplace").decode("utf-8")
+    try:
+        given = plain({} if args is None else args)
+        kept = redact(entry, given) if isinstance(given, dict) else {}
+        if len(canonical_json(kept)) > MAX_LOGGED:
+            kept = {"omitted": f"arguments of more than {MAX_LOGGED} characters"}
+    except ValueError:
+        kept = {"omitted": "arguments that are no JSON"}
+    return LogEntry(
+        time=call.now,
+        actor=call.actor,
+        surface=call.surface,
+        command=command,
+        arguments=kept,
+        outcome=outcome,
+        error=error.code,
+        reason=_reason(entry, error),
+    )
+
+
+def _reason(entry: Registered | None, error: CommandError) -> str:
+    """The message for the log; of a command with secrets none that quotes what was given."""
+    if error.code == "invalid_arguments" and entry is not None and entry.secrets:
+        return "its arguments are not valid"
+    return error.message[:500].encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def redact(entry: Registered | None, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as the log keeps them: no gate arguments, no secrets.
+
+    Of an unknown command, and of a misspelt argument where the command has secrets, only names.
+    """
+    if entry is None:
+        return dict.fromkeys(args, "(not kept)")
+    known = entry.schema["properties"]
+    kept: dict[str, Any] = {}
+    for key, value in args.items():
+        if key in entry.secrets or (key in GATE_ARGUMENTS and entry.command.destructive):
+            continue
+        if key not in known and (entry.secrets or key in GATE_ARGUMENTS):
+            kept[key] = "(not kept)"
+        else:
+            kept[key] = value
+    return kept
+
+
+def log_entry(
+    call: Call,
+    entry: Registered,
+    args: Mapping[str, Any],
+    outcome: LogOutcome,
+    affected: Mapping[str, int] | None = None,
+) -> LogEntry:
+    return LogEntry(
+        time=call.now,
+        actor=call.actor,
+        surface=call.surface,
+        command=entry.command.name,
+        arguments=redact(entry, args),
+        outcome=outcome,
+        affected=affected,
+    )
+
+
+def cache_key(
+    ctx: Context, command: Command, args: Mapping[str, Any], call: Call
+) -> Hashable | None:
+    if not (command.readonly and command.cached):
+        return None
+    return (command.name, canonical_json(args), ctx.host.version)
+
+
+def copy_json(value: Any) -> Any:
+    """A deep copy of JSON values."""
+    if isinstance(value, Mapping):
+        return {key: copy_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [copy_json(item) for item in value]
+    return value
