@@ -1,0 +1,545 @@
+"""The palette: type what you want, answer what it asks, Enter. Esc takes back one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QStackedWidget,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from . import theme as themes
+from .forms import Editor, FormError, Services, focus_first, make_editor
+from .keymap import Keymap
+from .palette_rows import Row, console_row, rows, search
+from .settings import Settings
+from .text import tr
+from .values import Choice, choices_for, is_multiple
+
+ROW = Qt.ItemDataRole.UserRole
+GATE = ("confirm", "token")
+
+
+@dataclass
+class Question:
+    """A command being filled in: what is known, what is asked now, what is still to ask."""
+
+    command: str
+    title: str
+    args: dict[str, Any]
+    asking: str | None  # None: the list of what else may be set
+    steps: list[str] = field(default_factory=list)  # asked so far, for going back
+    entry_key: str = ""
+
+
+@dataclass(frozen=True)
+class Option:
+    """A line while a command is filled in: a value, an argument to set, or "run it"."""
+
+    title: str
+    detail: str = ""
+    color: str = ""
+    value: Any = None
+    argument: str = ""
+    run: bool = False
+
+
+class RowDelegate(QStyledItemDelegate):
+    """Draws a row: icon or swatch, title, what it hits or why not, group, key."""
+
+    HEIGHT = 40
+
+    def __init__(self, parent: QWidget, keeper: themes.ThemeKeeper) -> None:
+        super().__init__(parent)
+        self.keeper = keeper
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex) -> QSize:  # noqa: N802
+        return QSize(option.rect.width(), self.HEIGHT)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex
+    ) -> None:
+        theme = self.keeper.theme
+        item = index.data(ROW)
+        box = option.rect.adjusted(4, 1, -4, -1)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if option.state & QStyle.StateFlag.State_Selected:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.color("hover"))
+            painter.drawRoundedRect(box, 6, 6)
+            painter.setBrush(theme.color("accent"))
+            painter.drawRoundedRect(QRect(box.left(), box.top() + 10, 3, box.height() - 20), 1, 1)
+        reason = getattr(item, "reason", "")
+        left = box.left() + 14
+        square = QRect(left, box.center().y() - 8, 18, 18)
+        if item.color:
+            painter.setPen(theme.color("border"))
+            painter.setBrush(themes.QColor(item.color))
+            painter.drawRoundedRect(square.adjusted(2, 2, -2, -2), 3, 3)
+        elif getattr(item, "icon", ""):
+            themes.icon(item.icon, theme, role="muted").paint(painter, square)
+        left += 30
+        right = box.right() - 12
+        small = themes.font(12)
+        keys = getattr(item, "keys", "").split("  ")[0]
+        if keys:
+            width = QFontMetrics(small).horizontalAdvance(keys) + 12
+            cap = QRect(right - width, box.center().y() - 10, width, 20)
+            painter.setPen(theme.color("border"))
+            painter.setBrush(theme.color("surface"))
+            painter.drawRoundedRect(cap, 4, 4)
+            painter.setFont(small)
+            painter.setPen(theme.color("muted"))
+            painter.drawText(cap, Qt.AlignmentFlag.AlignCenter, keys)
+            right = cap.left() - 12
+        group = getattr(item, "group", "")
+        if group:
+            painter.setFont(small)
+            painter.setPen(theme.color("muted"))
+            width = QFontMetrics(small).horizontalAdvance(group)
+            painter.drawText(QRect(right - width, box.top(), width, box.height()),
+                             Qt.AlignmentFlag.AlignVCenter, group)
+            right -= width + 16
+        painter.setFont(themes.font(14))
+        painter.setPen(theme.color("muted" if reason else "text"))
+        metrics = QFontMetrics(themes.font(14))
+        title = metrics.elidedText(item.title, Qt.TextElideMode.ElideRight, max(0, right - left))
+        painter.drawText(QRect(left, box.top(), right - left, box.height()),
+                         Qt.AlignmentFlag.AlignVCenter, title)
+        left += metrics.horizontalAdvance(title) + 12
+        note = reason or getattr(item, "hits", "") or item.detail
+        if note and left < right - 40:
+            painter.setFont(small)
+            role = "muted" if reason or not getattr(item, "hits", "") else "accent_text"
+            painter.setPen(theme.color(role))
+            note = QFontMetrics(small).elidedText(note, Qt.TextElideMode.ElideRight, right - left)
+            painter.drawText(QRect(left, box.top(), right - left, box.height()),
+                             Qt.AlignmentFlag.AlignVCenter, note)
+        painter.restore()
+
+
+class Palette(QFrame):
+    """A card over the window. It never changes anything itself: it asks the bridge."""
+
+    acted = Signal(object)  # Row of a window-only act or of a tool
+    closed = Signal()
+
+    def __init__(
+        self,
+        parent: QWidget,
+        bridge: Any,
+        keymap: Keymap,
+        settings: Settings,
+        keeper: themes.ThemeKeeper,
+        services: Services,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("palette")
+        self.setAccessibleName(tr("Command palette"))
+        self.bridge = bridge
+        self.keymap = keymap
+        self.settings = settings
+        self.services = services
+        self.console_ready = False
+        self.question: Question | None = None
+        self.editor: Editor | None = None
+        self._offers: list[Row] = []
+        self._checked: list[Any] = []
+
+        self.crumb = QLabel()
+        self.crumb.setProperty("role", "accent")
+        self.crumb.setContentsMargins(16, 10, 16, 0)
+        self.line = QLineEdit()
+        self.line.setObjectName("paletteLine")
+        self.line.setAccessibleName(tr("Type a command"))
+        self.line.textChanged.connect(self._refresh)
+        self.line.installEventFilter(self)
+        self.list = QListView()
+        self.list.setObjectName("paletteList")
+        self.list.setAccessibleName(tr("Offers"))
+        self.list.setModel(QStandardItemModel(self))
+        self.list.setItemDelegate(RowDelegate(self.list, keeper))
+        self.list.setUniformItemSizes(True)
+        self.list.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.clicked.connect(lambda _: self._accept())
+        self.slot = QStackedWidget()
+        self.problem = QLabel()
+        self.problem.setProperty("role", "loss")
+        self.problem.setWordWrap(True)
+        self.problem.setContentsMargins(16, 0, 16, 6)
+        self.hint = QLabel()
+        self.hint.setObjectName("paletteHint")
+        self.hint.setProperty("role", "muted")
+        self.hint.setContentsMargins(16, 8, 16, 8)
+
+        top = QHBoxLayout()
+        top.setContentsMargins(8, 0, 8, 0)
+        top.addWidget(self.line)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        box.addWidget(self.crumb)
+        box.addLayout(top)
+        box.addWidget(self.slot)
+        box.addWidget(self.problem)
+        box.addWidget(self.list, 1)
+        box.addWidget(self.hint)
+        self.hide()
+
+    # opening and closing
+
+    def open(self, row: Row | None = None) -> None:
+        """Shows the palette, at the first question of ``row`` if one is given."""
+        self._offers = rows(
+            self.bridge, self.keymap, self.settings.recent_files(), self.settings.used_last()
+        )
+        self._leave_question()
+        self.place()
+        self.show()
+        self.raise_()
+        if row is not None:
+            self.start(row)
+        else:
+            self._show_root()
+
+    def ask(self, command: str, args: Mapping[str, Any], title: str) -> None:
+        """Opens at a command whose missing arguments are to be asked for."""
+        self.open(Row(key=f"command.{command}", title=title, group="", command=command, args=args))
+
+    def close_palette(self) -> None:
+        self._leave_question()
+        self.hide()
+        self.closed.emit()
+
+    def place(self) -> None:
+        """Centred near the top of the window, as wide as lines want to be."""
+        room = self.parentWidget().rect()
+        width = min(680, room.width() - 48)
+        height = min(480, room.height() - 96)
+        self.setGeometry((room.width() - width) // 2, 56, width, height)
+
+    # choosing
+
+    def start(self, row: Row) -> None:
+        """Takes an offer: runs it, or begins to ask."""
+        if row.reason:
+            self._say(row.reason)
+            return
+        self.settings.note_use(row.key)
+        if row.act or (row.entry is not None and row.entry.ask in ("tool", "file", "confirm")):
+            self.close_palette()
+            self.acted.emit(row)
+            return
+        self.question = Question(row.command, row.title, dict(row.args), None, entry_key=row.key)
+        complete = row.entry is not None and row.entry.ask == "no"
+        self._next(run_if_complete=complete or bool(row.args))
+
+    def _properties(self, command: str) -> dict[str, Any]:
+        schema = self.bridge.command(command).input_schema
+        return {k: v for k, v in schema.get("properties", {}).items() if k not in GATE}
+
+    def _next(self, *, run_if_complete: bool = False) -> None:
+        question = self.question
+        assert question is not None
+        schema = self.bridge.command(question.command).input_schema
+        missing = [n for n in schema.get("required", ()) if n not in question.args]
+        if missing:
+            self._ask(missing[0])
+            return
+        optional = [n for n in self._properties(question.command) if n not in question.args]
+        required_only = bool(schema.get("required")) and bool(question.steps)
+        if run_if_complete or not optional or (required_only and self._simple(optional)):
+            self._run()
+        else:
+            self._ask(None)
+
+    def _simple(self, optional: list[str]) -> bool:
+        """After the required arguments nothing else is asked, unless a text such as a title
+        was: then notes and severity are worth offering."""
+        assert self.question is not None
+        return self.question.command not in ("addFinding", "exportReport", "addMeasurement")
+
+    def _run(self) -> None:
+        question = self.question
+        assert question is not None
+        self.close_palette()
+        self.bridge.run(question.command, question.args)
+
+    # asking
+
+    def _ask(self, name: str | None) -> None:
+        question = self.question
+        assert question is not None
+        question.asking = name
+        self._checked = []
+        self._drop_editor()
+        known = "  ·  ".join(
+            f"{k} {_short(v)}" for k, v in question.args.items() if k in question.steps
+        )
+        self.crumb.setText(question.title.rstrip("…") + (f"   {known}" if known else ""))
+        self.crumb.show()
+        self.problem.hide()
+        self.line.blockSignals(True)
+        self.line.clear()
+        self.line.blockSignals(False)
+        if name is None:
+            self.line.show()
+            self.list.show()
+            self.line.setPlaceholderText(tr("Enter runs it, or choose what else to set"))
+            self._refresh()
+            self.line.setFocus()
+            self._hint(tr("↑↓ choose   ⏎ take   Esc back"))
+            return
+        schema = self._properties(question.command)[name]
+        self.line.setPlaceholderText(str(schema.get("description", name)))
+        if choices_for(question.command, name, schema, self.bridge.state) is not None:
+            self.line.show()
+            self.list.show()
+            self._refresh()
+            self.line.setFocus()
+            many = is_multiple(question.command, name, schema)
+            self._hint(
+                tr("Space marks several   ⏎ takes them   Esc back") if many
+                else tr("↑↓ choose   ⏎ take   Esc back")
+            )
+            return
+        self.line.hide()
+        self.list.hide()
+        self.editor = make_editor(question.command, name, schema, self._wrapped_services())
+        self.editor.submitted.connect(self._accept)
+        for child in (self.editor, *self.editor.findChildren(QWidget)):
+            child.installEventFilter(self)
+        self.slot.addWidget(self.editor)
+        self.slot.setCurrentWidget(self.editor)
+        self.slot.show()
+        self._say("")
+        self._hint(f"{schema.get('description', '')}   ⏎ {tr('take')}   Esc {tr('back')}")
+        focus_first(self.editor)
+
+    def _wrapped_services(self) -> Services:
+        """Picking hides the palette and brings it back with what was picked."""
+        pick = self.services.pick
+        if pick is None:
+            return self.services
+
+        def hidden(count: int, take: Any) -> None:
+            self.hide()
+
+            def back(points: list[list[float]]) -> None:
+                self.show()
+                self.raise_()
+                if points:
+                    take(points)
+                elif self.editor is not None:
+                    focus_first(self.editor)
+
+            pick(count, back)
+
+        return Services(self.services.open_path, self.services.save_path, hidden)
+
+    def back(self) -> None:
+        """One step back: the last argument, then the list, then closed."""
+        question = self.question
+        if question is None:
+            if self.line.text():
+                self.line.clear()
+            else:
+                self.close_palette()
+            return
+        if question.steps:
+            last = question.steps.pop()
+            question.args.pop(last, None)
+            self._ask(last)
+            return
+        self._leave_question()
+        self._show_root()
+
+    def _accept(self) -> None:
+        item = self._current()
+        if self.question is None:
+            if isinstance(item, Row):
+                self.start(item)
+            return
+        question = self.question
+        if question.asking is None:
+            if item is None or item.run:
+                self._run()
+            else:
+                self._ask(item.argument)
+            return
+        if self.editor is not None:
+            try:
+                value = self.editor.value()
+            except FormError as error:
+                self._say(str(error))
+                return
+        elif self._checked:
+            value = list(self._checked)
+        elif item is None:
+            return
+        else:
+            schema = self._properties(question.command)[question.asking]
+            many = is_multiple(question.command, question.asking, schema)
+            value = [item.value] if many else item.value
+        question.args[question.asking] = value
+        question.steps.append(question.asking)
+        self._next()
+
+    # the list
+
+    def _refresh(self) -> None:
+        query = self.line.text()
+        if self.question is None:
+            found: list[Any] = list(search(query, self._offers))
+            if query.strip() and (not found or len(query.split()) > 3):
+                found.append(console_row(query.strip(), self.console_ready))
+        else:
+            found = self._options(query)
+        model = self.list.model()
+        assert isinstance(model, QStandardItemModel)
+        model.clear()
+        for item in found:
+            line = QStandardItem(item.title)
+            line.setData(item, ROW)
+            line.setData(item.title, Qt.ItemDataRole.AccessibleTextRole)
+            model.appendRow(line)
+        if found:
+            self.list.setCurrentIndex(model.index(0, 0))
+
+    def _options(self, query: str) -> list[Option]:
+        question = self.question
+        assert question is not None
+        if question.asking is None:
+            offers = [Option(tr("Run it"), run=True)]
+            for name, schema in self._properties(question.command).items():
+                if name not in question.args:
+                    offers.append(Option(name, str(schema.get("description", "")), argument=name))
+        else:
+            schema = self._properties(question.command)[question.asking]
+            choices = choices_for(question.command, question.asking, schema, self.bridge.state)
+            offers = [_option(choice, choice.value in self._checked) for choice in choices or ()]
+        as_rows = {id(offer): offer for offer in offers}
+        found = search(query, [
+            Row(key=str(key), title=offer.title, group="", search=offer.detail)
+            for key, offer in as_rows.items()
+        ], limit=300)
+        return [as_rows[int(row.key)] for row in found if row.key.isdigit()]
+
+    def _current(self) -> Any:
+        index = self.list.currentIndex()
+        return index.data(ROW) if index.isValid() else None
+
+    def _move(self, step: int) -> None:
+        model = self.list.model()
+        if model.rowCount():
+            row = (self.list.currentIndex().row() + step) % model.rowCount()
+            self.list.setCurrentIndex(model.index(row, 0))
+
+    def _toggle(self) -> None:
+        item = self._current()
+        if isinstance(item, Option):
+            if item.value in self._checked:
+                self._checked.remove(item.value)
+            else:
+                self._checked.append(item.value)
+            row = self.list.currentIndex().row()
+            self._refresh()
+            self.list.setCurrentIndex(self.list.model().index(row, 0))
+
+    # details
+
+    def _show_root(self) -> None:
+        self.crumb.hide()
+        self.problem.hide()
+        self.slot.hide()
+        self.line.show()
+        self.list.show()
+        self.line.clear()
+        self.line.setPlaceholderText(tr("Type a command, a class, a file, a key…"))
+        self._hint(tr("↑↓ choose   ⏎ run   Esc close"))
+        self._refresh()
+        self.line.setFocus()
+
+    def _leave_question(self) -> None:
+        self.question = None
+        self._drop_editor()
+        self._checked = []
+
+    def _drop_editor(self) -> None:
+        if self.editor is not None:
+            self.slot.removeWidget(self.editor)
+            self.editor.deleteLater()
+            self.editor = None
+        self.slot.hide()
+
+    def _say(self, text: str) -> None:
+        self.problem.setText(text)
+        self.problem.setVisible(bool(text))
+
+    def _hint(self, text: str) -> None:
+        self.hint.setText(text)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            if event.key() == Qt.Key.Key_Escape:  # the window's Esc must not get it
+                event.accept()
+                return True
+        elif event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            return self._key(event)
+        return super().eventFilter(watched, event)
+
+    def _key(self, event: QKeyEvent) -> bool:
+        key = event.key()
+        if key == Qt.Key.Key_Escape:
+            self.back()
+            return True
+        if self.editor is not None:
+            return False
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._accept()
+        elif key == Qt.Key.Key_Down:
+            self._move(1)
+        elif key == Qt.Key.Key_Up:
+            self._move(-1)
+        elif key == Qt.Key.Key_PageDown:
+            self._move(8)
+        elif key == Qt.Key.Key_PageUp:
+            self._move(-8)
+        elif key == Qt.Key.Key_Space and self._many() and not self.line.text():
+            self._toggle()
+        else:
+            return False
+        return True
+
+    def _many(self) -> bool:
+        question = self.question
+        if question is None or question.asking is None:
+            return False
+        schema = self._properties(question.command)[question.asking]
+        return is_multiple(question.command, question.asking, schema)
+
+
+def _option(choice: Choice, checked: bool) -> Option:
+    mark = "✓  " if checked else ""
+    return Option(mark + choice.title, choice.detail, choice.color, value=choice.value)
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) < 28 else text[:27] + "…"

@@ -1,0 +1,146 @@
+"""What an argument may be, in a person's words: classes by name, clouds, bookmarks, findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from oniyanma.scene.palettes import CLASS_COLORS, PALETTES
+
+from .text import tr
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One value with its words; ``color`` draws a swatch."""
+
+    value: Any
+    title: str
+    detail: str = ""
+    color: str = ""
+
+
+CLASS_NAMES: Mapping[int, str] = {
+    0: "Never classified",
+    1: "Unclassified",
+    2: "Ground",
+    3: "Low vegetation",
+    4: "Medium vegetation",
+    5: "High vegetation",
+    6: "Building",
+    7: "Low noise",
+    8: "Model key point",
+    9: "Water",
+    10: "Rail",
+    11: "Road surface",
+    12: "Overlap",
+    13: "Wire, guard",
+    14: "Wire, conductor",
+    15: "Transmission tower",
+    16: "Wire connector",
+    17: "Bridge deck",
+    18: "High noise",
+    19: "Overhead structure",
+    20: "Ignored ground",
+    21: "Snow",
+    22: "Temporal exclusion",
+}
+
+
+def class_name(number: int) -> str:
+    """The ASPRS name of a class, or what its number range means (LAS 1.4, table 17)."""
+    if number in CLASS_NAMES:
+        return tr(CLASS_NAMES[number])
+    return tr("Reserved") if number < 64 else tr("User class")
+
+
+def class_color(state: Any, number: int) -> str:
+    """A class's colour: the scene's own, else the safe set's."""
+    return state.display.class_colors.get(number) or CLASS_COLORS.get(number, "#9aa3ad")
+
+
+def classes(state: Any) -> list[Choice]:
+    named = [*CLASS_NAMES, *range(64, 256)]
+    return [
+        Choice(n, f"{n}  {class_name(n)}", tr("class"), class_color(state, n)) for n in named
+    ]
+
+
+def clouds(state: Any) -> list[Choice]:
+    return [Choice(entry.id, entry.name, entry.path) for entry in state.clouds]
+
+
+def bookmarks(state: Any) -> list[Choice]:
+    return [Choice(name, name, tr("bookmark")) for name in sorted(state.bookmarks)]
+
+
+def findings(*status: str) -> Callable[[Any], list[Choice]]:
+    def found(state: Any) -> list[Choice]:
+        return [
+            Choice(f.id, f.title, f"{f.status} · {f.author.name or f.author.kind}")
+            for f in state.findings.values()
+            if not status or f.status in status
+        ]
+
+    return found
+
+
+def measurements(state: Any) -> list[Choice]:
+    return [Choice(m.id, m.name or m.kind, m.kind) for m in state.measurements.values()]
+
+
+def batches(*states: str) -> Callable[[Any], list[Choice]]:
+    def found(state: Any) -> list[Choice]:
+        return [
+            Choice(b.id, b.title, b.state)
+            for b in state.batches.values()
+            if not states or b.state in states
+        ]
+
+    return found
+
+
+def palettes(_: Any) -> list[Choice]:
+    return [Choice(name, name, tr("palette")) for name in PALETTES]
+
+
+SOURCES: Mapping[tuple[str, str], Callable[[Any], list[Choice]]] = {
+    ("reclassifySelection", "class"): classes,
+    ("selectWhere", "classes"): classes,
+    ("setClassVisibility", "classes"): classes,
+    ("setCamera", "bookmark"): bookmarks,
+    ("deleteBookmark", "name"): bookmarks,
+    ("deleteMeasurement", "id"): measurements,
+    ("updateFinding", "id"): findings(),
+    ("deleteFinding", "id"): findings("open", "confirmed", "rejected"),
+    ("restoreFinding", "id"): findings("withdrawn"),
+    ("confirmFinding", "id"): findings("open", "rejected"),
+    ("rejectFinding", "id"): findings("open", "confirmed"),
+    ("acceptBatch", "id"): batches("proposed"),
+    ("revertBatch", "id"): batches("applied", "proposed"),
+    ("setColorMode", "palette"): palettes,
+}
+
+
+def choices_for(
+    command: str, name: str, schema: Mapping[str, Any], state: Any
+) -> list[Choice] | None:
+    """The list an argument is chosen from; None where it is typed."""
+    if (command, name) in SOURCES:
+        return SOURCES[command, name](state)
+    if name == "cloud":
+        return clouds(state)
+    if schema.get("type") == "boolean":
+        return [Choice(True, tr("Yes")), Choice(False, tr("No"))]
+    if "enum" in schema:
+        return [Choice(value, tr("None") if value is None else str(value))
+                for value in schema["enum"]]
+    return None
+
+
+def is_multiple(command: str, name: str, schema: Mapping[str, Any]) -> bool:
+    """Whether several values of the list may be taken."""
+    return schema.get("type") == "array" and (
+        (command, name) in SOURCES or "enum" in schema.get("items", {})
+    )
