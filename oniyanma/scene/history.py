@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from oniyanma.registry.actor import Actor
 from oniyanma.scene.state import (
@@ -110,7 +110,7 @@ def append_step(
     )
     state = replace(state, events=(*state.events, event))
     for change in changes:
-        state = _put(state, change.table, change.key, change.after)
+        state = put(state, change.table, change.key, change.after)
     return state
 
 
@@ -149,7 +149,7 @@ def undo(
     state: SceneState, actor: Actor, time: str, steps: int = 1, command: str = "undo"
 ) -> tuple[SceneState, list[Event]]:
     """Take back the last steps in reach. Answers the steps taken, the last first; none: ([])."""
-    taken = undoable(state, actor)[: max(0, steps)]
+    taken = _first(undoable(state, actor), steps)
     return _append_turn(state, "undo", taken, actor, time, command), taken
 
 
@@ -166,8 +166,22 @@ def redo(
     state: SceneState, actor: Actor, time: str, steps: int = 1
 ) -> tuple[SceneState, list[Event]]:
     """The reverse of `undo`, until a new step."""
-    taken = redoable(state, actor)[: max(0, steps)]
+    taken = _first(redoable(state, actor), steps)
     return _append_turn(state, "redo", taken, actor, time, "redo"), taken
+
+
+def _first(events: Iterable[Event], steps: int) -> list[Event]:
+    """The events of the first ``steps`` undo steps; all events of a batch are one step."""
+    taken: list[Event] = []
+    last: str | int | None = None
+    for event in events:
+        key = event.batch if event.batch is not None else event.seq
+        if key != last:
+            last, steps = key, steps - 1
+        if steps < 0:
+            break
+        taken.append(event)
+    return taken
 
 
 def clear(
@@ -199,7 +213,11 @@ def _append_turn(
 ) -> SceneState:
     if not taken:
         return state
+    batches = dict.fromkeys(e.batch for e in taken)
+    single = state.batches.get(taken[0].batch or "") if len(batches) == 1 else None
     what = taken[0].title if len(taken) == 1 else f"{len(taken)} steps"
+    if single is not None:
+        what = f"batch “{single.title}”"
     event = Event(
         seq=next_seq(state),
         kind=kind,
@@ -218,7 +236,11 @@ def _append_turn(
                 old, new = new, old
             current = getattr(state, change.table).get(change.key)
             merged = _merge(current, old, new, actor, time)
-            state = _put(state, change.table, change.key, merged)
+            state = put(state, change.table, change.key, merged)
+    for key in batches:
+        if key is not None and (batch := state.batches.get(key)) is not None:
+            batch = replace(batch, state="reverted" if kind == "undo" else "applied")
+            state = put(state, "batches", key, batch)
     return state
 
 
@@ -226,7 +248,7 @@ def _merge(current: Any, old: Any, new: Any, actor: Actor, time: str) -> Any:
     """Move a record from ``old`` to ``new``, keeping what others changed in it since.
 
     A finding's record stays: undoing its creation withdraws it, redoing restores it, and its
-    history only grows.
+    history only grows. What a person decided on (confirmed, rejected) no machine's undo changes.
     """
     if isinstance(current, Finding):
         return _merge_finding(current, old, new, actor, time)
@@ -245,6 +267,8 @@ def _merge_finding(current: Finding, old: Any, new: Any, actor: Actor, time: str
     def noted(finding: Finding, what: str) -> Finding:
         return replace(finding, history=(*finding.history, FindingEvent(what, actor, time)))
 
+    if actor.is_machine and current.status in ("confirmed", "rejected"):
+        return current
     if new is None:
         if current.status == "withdrawn":
             return current
@@ -252,7 +276,7 @@ def _merge_finding(current: Finding, old: Any, new: Any, actor: Actor, time: str
     if old is None:
         if current.status != "withdrawn":
             return current
-        return noted(replace(current, status="open"), "restored")
+        return noted(replace(current, status=decided(current)), "restored")
     changed = {
         name: getattr(new, name)
         for name in ("title", "note", "severity", "status")
@@ -261,7 +285,19 @@ def _merge_finding(current: Finding, old: Any, new: Any, actor: Actor, time: str
     return noted(replace(current, **changed), "updated") if changed else current
 
 
-def _put(state: SceneState, table: str, key: str, value: Any) -> SceneState:
+def decided(finding: Finding) -> Literal["open", "confirmed", "rejected"]:
+    """What was last decided of a finding, withdrawn or not: what restoring gives it back."""
+    status: Literal["open", "confirmed", "rejected"] = "open"
+    for event in finding.history:
+        if event.what == "confirmed":
+            status = "confirmed"
+        elif event.what == "rejected":
+            status = "rejected"
+    return status
+
+
+def put(state: SceneState, table: str, key: str, value: Any) -> SceneState:
+    """The state with a record of a table set, or taken out (None); no event, so no undo."""
     records: Mapping[str, Any] = getattr(state, table)
     if value is None:
         left = {k: v for k, v in records.items() if k != key}
