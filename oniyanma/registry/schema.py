@@ -133,6 +133,8 @@ def _walk(schema: Any) -> Iterator[Mapping[str, Any]]:
     for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
         for sub in schema.get(key, ()):
             yield from _walk(sub)
+    for sub in schema.get("patternProperties", {}).values():
+        yield from _walk(sub)
 
 
 # --- the arguments -----------------------------------------------------------------------------
@@ -219,10 +221,11 @@ def _explain(error: jsonschema.ValidationError, has_secret: bool) -> Iterator[tu
     instance = error.instance
     if error.validator == "additionalProperties":
         names = list(schema.get("properties", {}))
+        patterns = list(schema.get("patternProperties", {}))
         for key in instance:
-            if key not in names:
+            if key not in names and not any(re.search(p, key) for p in patterns):
                 near = difflib.get_close_matches(key, names, 1)
-                known = ", ".join(names) if names else "no arguments"
+                known = ", ".join([*names, *patterns]) or "no arguments"
                 hint = f" (did you mean {near[0]}?)" if near else ""
                 given = "(not shown)" if has_secret else instance[key]
                 yield f"{path}.{key}", given, f"only: {known}{hint}"
