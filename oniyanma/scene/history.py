@@ -277,12 +277,17 @@ def _merge_finding(current: Finding, old: Any, new: Any, actor: Actor, time: str
         if current.status != "withdrawn":
             return current
         return noted(replace(current, status=decided(current)), "restored")
-    changed = {
+    changed: dict[str, Any] = {
         name: getattr(new, name)
         for name in ("title", "note", "severity", "status")
         if getattr(old, name) != getattr(new, name) and getattr(current, name) == getattr(old, name)
     }
-    return noted(replace(current, **changed), "updated") if changed else current
+    if not changed:
+        return current
+    what = "updated"
+    if "status" in changed:
+        what = "withdrawn" if changed["status"] == "withdrawn" else "restored"
+    return noted(replace(current, **changed), what)
 
 
 def decided(finding: Finding) -> Literal["open", "confirmed", "rejected"]:
