@@ -1,0 +1,279 @@
+"""Small cards over the picture: the tool's banner, the toast with Undo, the action bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from .text import tr
+
+EDGE = 16
+
+
+class KeyCap(QLabel):
+    """A key drawn as a key."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.setProperty("role", "key")
+        self.setFixedHeight(20)
+        self.setAlignment(Qt.AlignmentFlag.AlignCenter)
+
+
+class Banner(QFrame):
+    """What the active tool wants next, with its keys. Top centre, never in the way of a click."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("banner")
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.row = QHBoxLayout(self)
+        self.row.setContentsMargins(12, 6, 12, 6)
+        self.row.setSpacing(8)
+        self.name = QLabel()
+        self.name.setProperty("role", "accent")
+        self.step = QLabel()
+        self.row.addWidget(self.name)
+        self.row.addWidget(self.step)
+        self._caps: list[QWidget] = []
+        self.hide()
+
+    def say(self, name: str, step: str, keys: Sequence[tuple[str, str]] = ()) -> None:
+        """``keys``: (key, what it does) pairs."""
+        self.name.setText(name.upper())
+        self.step.setText(step)
+        self.setAccessibleName(f"{name}. {step}")
+        for cap in self._caps:
+            self.row.removeWidget(cap)
+            cap.hide()
+            cap.deleteLater()
+        self._caps = []
+        for key, does in keys:
+            label = QLabel(does)
+            label.setProperty("role", "muted")
+            for widget in (KeyCap(key), label):
+                self.row.addWidget(widget)
+                self._caps.append(widget)
+                widget.show()
+        self.show()
+        self.place()
+
+    def place(self) -> None:
+        self.adjustSize()
+        room = self.parentWidget().rect()
+        self.move(max(EDGE, (room.width() - self.width()) // 2), EDGE)
+        self.raise_()
+
+
+class Toast(QFrame):
+    """What was just done, with Undo; or what went wrong, with what to do. Bottom centre."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("toast")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(14, 8, 8, 8)
+        row = QHBoxLayout()
+        row.setSpacing(12)
+        column.addLayout(row)
+        self.text = QLabel()
+        self.text.setWordWrap(False)
+        self.more = QLabel()
+        self.more.setProperty("role", "muted")
+        self.more.setWordWrap(True)
+        self.more.hide()
+        self.button = QPushButton()
+        self.button.setProperty("kind", "quiet")
+        self.details = QPushButton(tr("Details"))
+        self.details.setProperty("kind", "quiet")
+        self.details.clicked.connect(self._show_more)
+        self.shut = QPushButton("✕")
+        self.shut.setProperty("kind", "quiet")
+        self.shut.setAccessibleName(tr("Dismiss"))
+        self.shut.clicked.connect(self.hide)
+        for widget in (self.text, self.button, self.details, self.shut):
+            row.addWidget(widget)
+        column.addWidget(self.more)
+        self._act: Callable[[], None] | None = None
+        self.button.clicked.connect(self._run)
+        self.timer = QTimer(self)
+        self.timer.setSingleShot(True)
+        self.timer.timeout.connect(self.hide)
+        self.hide()
+
+    def say(
+        self,
+        text: str,
+        *,
+        kind: str = "done",
+        button: str = "",
+        act: Callable[[], None] | None = None,
+        details: str = "",
+        seconds: float = 6.0,
+    ) -> None:
+        """``kind``: done, notice or error. An error stays until it is dismissed."""
+        self.setProperty("kind", kind)
+        self.style().unpolish(self)
+        self.style().polish(self)
+        wide = max(240, self.parentWidget().width() - 320)
+        self.text.setWordWrap(False)
+        self.text.setMinimumWidth(0)
+        self.text.setText(text)
+        if self.text.sizeHint().width() > wide:
+            self.text.setWordWrap(True)
+            self.text.setMinimumWidth(min(wide, 560))
+        self.setAccessibleName(text)
+        self._act = act
+        self.button.setText(button)
+        self.button.setVisible(bool(button))
+        self.more.setText(details)
+        self.more.hide()
+        self.details.setVisible(bool(details))
+        self.timer.stop()
+        if kind != "error":
+            self.timer.start(round(seconds * 1000))
+        self.show()
+        self.place()
+
+    def place(self) -> None:
+        self.adjustSize()
+        room = self.parentWidget().rect()
+        self.move(max(EDGE, (room.width() - self.width()) // 2),
+                  room.height() - self.height() - EDGE * 2)
+        self.raise_()
+
+    def _show_more(self) -> None:
+        self.more.show()
+        self.details.hide()
+        self.place()
+
+    def _run(self) -> None:
+        self.hide()
+        if self._act is not None:
+            self._act()
+
+
+class ActionBar(QFrame):
+    """At the selection: how many points, and what can be done with them."""
+
+    closed = Signal()
+
+    def __init__(self, parent: QWidget, actions: Sequence[tuple[QAction, str]]) -> None:
+        super().__init__(parent)
+        self.setObjectName("actionBar")
+        self.setAccessibleName(tr("Selection"))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 4, 6, 4)
+        row.setSpacing(2)
+        self.count = QLabel()
+        self.count.setProperty("role", "accent")
+        self.where = QLabel(tr("points on screen"))
+        self.where.setProperty("role", "muted")
+        self.where.setToolTip(
+            tr("Finer points come with closer looks, and the rule takes them too.")
+        )
+        row.addWidget(self.count)
+        row.addWidget(self.where)
+        row.addSpacing(8)
+        self.buttons: list[tuple[QPushButton, QAction, str]] = []
+        for action, title in actions:
+            button = QPushButton(title)
+            button.setProperty("kind", "quiet")
+            button.setObjectName(f"bar.{action.objectName()}")
+            button.setIcon(action.icon())
+            button.clicked.connect(action.trigger)
+            action.changed.connect(self._refresh)
+            row.addWidget(button)
+            self.buttons.append((button, action, title))
+        self._refresh()
+        self.hide()
+
+    def _refresh(self) -> None:
+        for button, action, title in self.buttons:
+            key = action.shortcut().toString(action.shortcut().SequenceFormat.NativeText)
+            button.setText(f"{title}  {key}" if key else title)
+            button.setAccessibleName(action.text())
+            button.setEnabled(action.isEnabled())
+            button.setToolTip(action.toolTip())
+            button.setIcon(action.icon())
+
+    def show_at(self, count: str, box: QRect) -> None:
+        """Beside the selection's rectangle on the screen, and always inside the picture."""
+        self.count.setText(count)
+        self.adjustSize()
+        self.show()
+        self.place(box)
+
+    def place(self, box: QRect) -> None:
+        room = self.parentWidget().rect()
+        left = box.center().x() - self.width() // 2
+        top = box.bottom() + 12
+        if top + self.height() > room.height() - 72:
+            top = box.top() - self.height() - 12
+        left = min(max(EDGE, left), max(EDGE, room.width() - self.width() - EDGE))
+        top = min(max(56, top), max(56, room.height() - self.height() - 72))
+        self.move(QPoint(left, top))
+        self.raise_()
+
+
+class Notice(QFrame):
+    """A quiet line above the picture: recovery, missing files, what was odd about a file."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("notice")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(16, 6, 8, 6)
+        row.setSpacing(10)
+        self.dot = QLabel("●")
+        self.dot.setProperty("role", "accent")
+        self.text = QLabel()
+        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        row.addWidget(self.dot)
+        row.addWidget(self.text, 1)
+        self._buttons = QHBoxLayout()
+        row.addLayout(self._buttons)
+        self.shut = QPushButton("✕")
+        self.shut.setProperty("kind", "quiet")
+        self.shut.setAccessibleName(tr("Dismiss"))
+        self.shut.clicked.connect(self._next)
+        row.addWidget(self.shut)
+        self._waiting: list[tuple[str, str, Sequence[tuple[str, Callable[[], None]]]]] = []
+        self.hide()
+
+    def add(
+        self, text: str, *, details: str = "", acts: Sequence[tuple[str, Callable[[], None]]] = ()
+    ) -> None:
+        """Queues one line; several are shown one after the other."""
+        self._waiting.append((text, details, acts))
+        if not self.isVisible():
+            self._next()
+        else:
+            self._count()
+
+    def _next(self) -> None:
+        while (item := self._buttons.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        if not self._waiting:
+            self.hide()
+            return
+        text, details, acts = self._waiting.pop(0)
+        self.text.setText(text)
+        self.text.setToolTip(details)
+        self.setAccessibleName(text)
+        for title, act in acts:
+            button = QPushButton(title)
+            button.clicked.connect(act)
+            button.clicked.connect(self._next)
+            self._buttons.addWidget(button)
+        self._count()
+        self.show()
+
+    def _count(self) -> None:
+        more = len(self._waiting)
+        self.shut.setText(tr("{more} more  ✕", more=more) if more else "✕")

@@ -1,0 +1,162 @@
+"""The line at the bottom: where the cursor is, what runs, what is selected, how much is shown."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QStatusBar, QWidget
+
+from . import theme as themes
+from .numbers import integer, number, percent, short_count
+from .text import tr
+
+
+class Copyable(QPushButton):
+    """A value that a click copies."""
+
+    copied = Signal(str)
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setFont(themes.font(12, tabular=True))
+        self.setObjectName(f"status.{name}")
+        self.setAccessibleName(name)
+        self.setToolTip(tr("Click copies it"))
+        self.clicked.connect(self._copy)
+
+    def _copy(self) -> None:
+        text = self.text().replace("\N{NO-BREAK SPACE}", " ")
+        QGuiApplication.clipboard().setText(text)
+        self.copied.emit(text)
+
+
+class Gauge(QWidget):
+    """How many of all points are on the screen, as eight segments and two numbers."""
+
+    SEGMENTS = 8
+
+    def __init__(self, keeper: themes.ThemeKeeper) -> None:
+        super().__init__()
+        self.keeper = keeper
+        self.shown = 0
+        self.total = 0
+        self.loading = False
+        self.setFont(themes.font(12, tabular=True))
+        self.setAccessibleName(tr("Points on screen"))
+
+    def set(self, shown: int, total: int, loading: bool) -> None:
+        if (shown, total, loading) != (self.shown, self.total, self.loading):
+            self.shown, self.total, self.loading = shown, total, loading
+            self.setToolTip(tr("{shown} of {total} points are loaded for this view",
+                               shown=integer(shown), total=integer(total)))
+            self.setAccessibleDescription(self.toolTip())
+            self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        return QSize(190, 20)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        theme = self.keeper.theme
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        share = min(1.0, self.shown / self.total) if self.total else 0.0
+        top = self.height() / 2 - 5
+        for place in range(self.SEGMENTS):
+            fill = min(1.0, max(0.0, share * self.SEGMENTS - place))
+            painter.setBrush(theme.color("border"))
+            painter.drawRoundedRect(QRectF(place * 8, top, 6, 10), 1.5, 1.5)
+            if fill > 0:
+                painter.setBrush(theme.color("accent"))
+                painter.drawRoundedRect(QRectF(place * 8, top + 10 * (1 - fill), 6, 10 * fill),
+                                        1.5, 1.5)
+        painter.setPen(theme.color("text" if not self.loading else "muted"))
+        painter.drawText(self.rect().adjusted(self.SEGMENTS * 8 + 8, 0, 0, 0),
+                         Qt.AlignmentFlag.AlignVCenter,
+                         f"{short_count(self.shown)} / {short_count(self.total)}")
+
+
+class JobLine(QWidget):
+    """The running job, its progress and its cancel. Shows after 300 ms, not before."""
+
+    cancelled = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(4, 0, 4, 0)
+        row.setSpacing(8)
+        self.label = QLabel()
+        self.bar = QProgressBar()
+        self.bar.setRange(0, 1000)
+        self.bar.setTextVisible(False)
+        self.bar.setFixedSize(96, 4)
+        self.stop = QPushButton("✕")
+        self.stop.setFixedWidth(26)
+        self.stop.setObjectName("status.cancel")
+        self.stop.clicked.connect(lambda: self.cancelled.emit(self.job))
+        self.job = ""
+        for widget in (self.label, self.bar, self.stop):
+            row.addWidget(widget)
+        self.hide()
+
+    def show_job(self, job: str, title: str, fraction: float | None, more: int = 0) -> None:
+        self.job = job
+        done = "" if fraction is None else f" {percent(fraction)}"
+        self.label.setText(title + done + (tr(" and {more} more", more=more) if more else ""))
+        self.bar.setRange(0, 0 if fraction is None else 1000)
+        if fraction is not None:
+            self.bar.setValue(round(fraction * 1000))
+        self.stop.setAccessibleName(tr("Cancel {title}", title=title))
+        self.stop.setToolTip(self.stop.accessibleName())
+        self.stop.setVisible(bool(job))
+        self.show()
+
+
+class StatusBar(QStatusBar):
+    """Coordinates and CRS on the left; jobs, selection, gauge and frame time on the right."""
+
+    def __init__(self, keeper: themes.ThemeKeeper) -> None:
+        super().__init__()
+        self.setSizeGripEnabled(False)
+        self.position = Copyable("position")
+        self.crs = Copyable("crs")
+        self.job = JobLine()
+        self.selected = Copyable("selected")
+        self.gauge = Gauge(keeper)
+        self.frame = QLabel()
+        self.frame.setFont(themes.font(12, tabular=True))
+        self.frame.setProperty("role", "muted")
+        self.frame.setMinimumWidth(56)
+        self.frame.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.frame.setToolTip(tr("Time of the last frame"))
+        self.position.setMinimumWidth(330)
+        self.position.setStyleSheet("text-align: left;")
+        self.addWidget(self.position)
+        self.addWidget(self.crs)
+        for widget in (self.job, self.selected, self.gauge, self.frame):
+            self.addPermanentWidget(widget)
+        self.selected.hide()
+
+    def show_position(
+        self, point: tuple[float, float, float] | None, unit: str, decimals: tuple[int, int, int]
+    ) -> None:
+        if point is None:
+            self.position.setText(tr("E –  N –  Z –"))
+            return
+        east, north, height = (
+            number(value, digits) for value, digits in zip(point, decimals, strict=True)
+        )
+        self.position.setText(f"E {east}   N {north}   Z {height}\N{NO-BREAK SPACE}{unit}")
+
+    def show_crs(self, name: str, tip: str = "") -> None:
+        self.crs.setText(name)
+        self.crs.setToolTip(tip or tr("Click copies it"))
+
+    def show_selected(self, points: int | None) -> None:
+        self.selected.setVisible(points is not None)
+        if points is not None:
+            self.selected.setText(tr("{points} selected (on screen)", points=integer(points)))
+
+    def show_frame(self, milliseconds: float) -> None:
+        self.frame.setText(f"{integer(milliseconds)}\N{NO-BREAK SPACE}ms")
