@@ -18,17 +18,27 @@ import numpy.typing as npt
 Table = npt.NDArray[np.uint8]
 
 _STOPS = {
-    "viridis": "44015448186a472d7b4240863b528b33638d2c728e26828e21918c1f9f8827ad813dbc745cc86381d34d"
-    "aadc32d5e21afde725",
-    "cividis": "00204d002c6906366e2d426c414d6b52596c61646f6f70737d7c788b87799b9477aca174bcaf6fcebc68"
-    "e0cb5ef2da50ffea46",
-    "magma": "0000040a08221d114736106b51127c6a1c818326819c2e7fb73779cf4070e55064f4695cfb8761fea571"
-    "fec287fde0a1fcfdbf",
-    "plasma": "0d08873105974c02a16600a77e03a89511a1aa2395bc3587cc4778d9586ae56b5df07f4ff89441fdab33"
-    "fdc328f9dd25f0f921",
-    "turbo": "30123b392a734040a24456c7466be34680f64294ff37a8fa28bceb1ccdd818ddc21fe9af32f2984ef97d"
-    "6dfe628bff4ba4fc3cb7f735cbed34dde037ecd13af7c13afdae35fe992cfb8122f56918ec530fe14109d23105"
-    "c12302ac1701950d017a0403",
+    "viridis": (
+        "44015448186a472d7b4240863b528b33638d2c728e26828e21918c1f9f8827ad813dbc745cc86381d34d"
+        "aadc32d5e21afde725"
+    ),
+    "cividis": (
+        "00204d002c6906366e2d426c414d6b52596c61646f6f70737d7c788b87799b9477aca174bcaf6fcebc68"
+        "e0cb5ef2da50ffea46"
+    ),
+    "magma": (
+        "0000040a08221d114736106b51127c6a1c818326819c2e7fb73779cf4070e55064f4695cfb8761fea571"
+        "fec287fde0a1fcfdbf"
+    ),
+    "plasma": (
+        "0d08873105974c02a16600a77e03a89511a1aa2395bc3587cc4778d9586ae56b5df07f4ff89441fdab33"
+        "fdc328f9dd25f0f921"
+    ),
+    "turbo": (
+        "30123b392a734040a24456c7466be34680f64294ff37a8fa28bceb1ccdd818ddc21fe9af32f2984ef97d"
+        "6dfe628bff4ba4fc3cb7f735cbed34dde037ecd13af7c13afdae35fe992cfb8122f56918ec530fe14109"
+        "d23105c12302ac1701950d017a0403"
+    ),
     "grey": "1c1c1cf2f2f2",
 }
 # Lightness, chroma and hue (degrees) of the stops of `dragonfly`, in OKLCH: night blue, the teal
