@@ -23,6 +23,7 @@ _LAYERS: Mapping[str, int] = {
     "intensity": lazrs.SELECTIVE_DECOMPRESS_INTENSITY,
     "gps_time": lazrs.SELECTIVE_DECOMPRESS_GPS_TIME,
     "scan_angle": lazrs.SELECTIVE_DECOMPRESS_SCAN_ANGLE,
+    "scan_angle_rank": lazrs.SELECTIVE_DECOMPRESS_SCAN_ANGLE,
     "user_data": lazrs.SELECTIVE_DECOMPRESS_USER_DATA,
     "point_source_id": lazrs.SELECTIVE_DECOMPRESS_POINT_SOURCE_ID,
     "red": lazrs.SELECTIVE_DECOMPRESS_RGB,
@@ -49,6 +50,12 @@ class NodeFormat:
     laz_vlr: bytes
     dtype: np.dtype[Any]
     subfields: Mapping[str, tuple[str, int, int]]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Attributes that can be asked for."""
+        extra = {"scan_angle_rank"} if "scan_angle" in (self.dtype.names or ()) else set()
+        return frozenset(self.dtype.names or ()) | set(self.subfields) | extra
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,9 @@ def take_attributes(
         elif name in fmt.subfields:
             field, mask, shift = fmt.subfields[name]
             out[name] = (records[field] & mask) >> shift
+        elif name == "scan_angle_rank" and "scan_angle" in fields:
+            # formats 0-5 count whole degrees; the index keeps them in steps of 0.006 degrees
+            out[name] = np.rint(records["scan_angle"] * 0.006).astype(np.int8)
     return out
 
 

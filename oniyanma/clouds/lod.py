@@ -69,7 +69,9 @@ def fair_shares(demands: npt.NDArray[np.int64], budget: int) -> npt.NDArray[np.i
     return shares
 
 
-def projected_spacing(tree: Hierarchy, view: ViewParams) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+def projected_spacing(
+    tree: Hierarchy, view: ViewParams
+) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """(n,) distance between a node's points in logical pixels at its nearest depth, (n,) in view.
 
     A cell that reaches behind the eye has an infinite spacing. In view means that the cell's box

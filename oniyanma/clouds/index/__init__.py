@@ -1,0 +1,1 @@
+"""Building the octree: any source to COPC, streaming, in bounded memory."""

@@ -1,0 +1,212 @@
+"""Indexing in the background: a child process of its own, watched by a thread.
+
+``python -m oniyanma.clouds.index.job`` takes one request on standard input and reports on
+standard output. It ends at once when its input ends, so a killed parent leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, cast
+
+from oniyanma.clouds.index.facts import read_facts
+from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning
+from oniyanma.clouds.process import claim_pipes, receive, send, spawn
+
+Reporter = Callable[["IndexReport"], None]
+
+
+@dataclass(frozen=True)
+class IndexReport:
+    """How far indexing is: ``progress`` 0..1, ``stage`` in words; ``info`` when done."""
+
+    state: Literal["running", "done", "failed"]
+    progress: float = 0.0
+    stage: str = ""
+    reason: str = ""
+    info: CloudInfo | None = None
+
+
+class IndexJob:
+    """One source being indexed into ``place``. ``report`` is called on a thread of the job."""
+
+    def __init__(
+        self,
+        path: str,
+        options: Mapping[str, Any],
+        place: Path,
+        memory: int,
+        report: Reporter,
+        inline: bool = False,
+    ) -> None:
+        self.place = place
+        self._request = (path, dict(options), str(place), memory)
+        self._report = report
+        self._process: Any = None
+        self._thread: threading.Thread | None = None
+        self._cancelled = False
+        if not inline:
+            self._process = spawn("oniyanma.clouds.index.job", [])
+            self._thread = threading.Thread(target=self._listen, name="oniyanma-index", daemon=True)
+            self._thread.start()
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the indexer."""
+        return None if self._process is None else int(self._process.pid)
+
+    def cancel(self) -> None:
+        """Stops it; the report says failed, "cancelled"."""
+        self._cancelled = True
+        if self._process is not None:
+            self._process.kill()
+        else:
+            self._report(IndexReport("failed", reason="cancelled"))
+
+    def close(self) -> None:
+        """Stops it if it runs, and waits for its end."""
+        self._cancelled = True
+        if self._process is None:
+            return
+        self._process.kill()
+        self._process.wait()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def run_inline(self) -> None:
+        """Indexes in the caller, without any process."""
+        if not self._cancelled:
+            self._report(_run(self._request, self._report, inline=True))
+
+    @staticmethod
+    def stored_info(place: Path, info: CloudInfo) -> CloudInfo | None:
+        """``info`` with what the indexer found in every point, kept with the index."""
+        facts = read_facts(place)
+        if facts is None:
+            return None
+        return replace(
+            info,
+            points=facts["points"],
+            bounds_min=_vec(facts["bounds_min"]),
+            bounds_max=_vec(facts["bounds_max"]),
+            color_depth=facts["color_depth"],
+            classes={int(k): v for k, v in facts["classes"].items()},
+            returns={int(k): v for k, v in facts["returns"].items()},
+            warnings=tuple(CloudWarning(*w) for w in facts["warnings"]),
+            checked=True,
+        )
+
+    def _listen(self) -> None:
+        last: IndexReport | None = None
+        try:
+            send(cast(BinaryIO, self._process.stdin), self._request)
+            while last is None or last.state == "running":
+                last = receive(self._process.stdout)
+                self._report(last)
+        except (EOFError, OSError):
+            reason = "cancelled" if self._cancelled else self._ended()
+            self._report(IndexReport("failed", reason=reason))
+        finally:
+            _remove_parts(self.place)
+            for pipe in (self._process.stdin, self._process.stdout):
+                try:
+                    pipe.close()
+                except OSError:
+                    pass
+            self._process.wait()
+
+    def _ended(self) -> str:
+        status = self._process.wait()
+        return (
+            f"the indexing process ended unexpectedly (exit status {status}); the coarse sample "
+            "stays on screen, open the cloud again to retry."
+        )
+
+
+def facts_of(info: CloudInfo) -> bytes:
+    """What `IndexJob.stored_info` reads back, as JSON."""
+    return json.dumps(
+        {
+            "points": info.points,
+            "bounds_min": info.bounds_min,
+            "bounds_max": info.bounds_max,
+            "color_depth": info.color_depth,
+            "classes": dict(info.classes),
+            "returns": dict(info.returns),
+            "warnings": [(w.code, w.message) for w in info.warnings],
+        }
+    ).encode()
+
+
+def _vec(values: list[float] | None) -> tuple[float, float, float] | None:
+    return None if values is None else (values[0], values[1], values[2])
+
+
+def _remove_parts(place: Path) -> None:
+    for part in place.parent.glob(f".{place.name}.*.part"):
+        part.unlink(missing_ok=True)
+
+
+def _run(request: tuple[Any, ...], report: Reporter, inline: bool) -> IndexReport:
+    from oniyanma.clouds.index.build import build_copc
+
+    from oniyanma.clouds.open import open_source
+
+    path, options, place, memory = request
+    try:
+        source = open_source(path, options=options or None)
+        Path(place).parent.mkdir(parents=True, exist_ok=True)
+        result = build_copc(
+            source,
+            Path(place),
+            memory=memory,
+            progress=lambda share, stage: report(IndexReport("running", share, stage)),
+            cancelled=lambda: False,
+            workers=0 if inline else 2,
+            facts=facts_of,
+        )
+    except CloudError as error:
+        return IndexReport("failed", reason=str(error))
+    except OSError as error:
+        return IndexReport("failed", reason=f"{path} can't be indexed: {error.strerror or error}.")
+    return IndexReport("done", 1.0, "ready", info=result.info)
+
+
+def main() -> int:
+    """Takes one request and indexes it; leaves when the parent does."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    source, sink = claim_pipes()
+    os.environ.pop("RAYON_NUM_THREADS", None)
+    try:
+        request = receive(source)
+    except EOFError:
+        return 0
+
+    def watch() -> None:
+        source.read(1)  # nothing more ever comes: this returns when the parent is gone
+        _remove_parts(Path(request[2]))
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        send(sink, _run(request, lambda report: send(sink, report), inline=False))
+    except OSError:
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    # the messages' classes must have their importable name, not __main__'s
+    from oniyanma.clouds.index.job import main as run
+
+    code = run()
+    sys.stdout.flush()
+    os._exit(code)

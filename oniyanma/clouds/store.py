@@ -1,0 +1,451 @@
+"""The clouds of one session: opening, indexing in the background, nodes on request.
+
+A `CloudStore` belongs to the scene thread: all its methods are called there. Worker processes
+decode and index; what they report waits until `CloudStore.drain` applies it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from oniyanma.clouds import cache
+from oniyanma.clouds.copc import CopcFile, open_copc
+from oniyanma.clouds.index.job import IndexJob, IndexReport
+from oniyanma.clouds.memtree import MemoryTree
+from oniyanma.clouds.model import (
+    CloudError,
+    CloudInfo,
+    Hierarchy,
+    NodeFailed,
+    NodeId,
+    NodeKey,
+    NodePoints,
+    Source,
+)
+from oniyanma.clouds.nodecache import NodeCache
+from oniyanma.clouds.open import open_source
+from oniyanma.clouds.pool import DecodePool, InlinePool, Outcome, Page, Task
+
+SMALL_CLOUD = 400_000
+"""Clouds up to this many points are read whole on opening and never indexed."""
+
+SAMPLE_POINTS = 400_000
+MAX_PAGES = 64
+NODE_CACHE_BYTES = 192 << 20
+
+State = Literal["indexing", "ready", "failed"]
+
+
+@dataclass(eq=False)
+class Cloud:
+    """An open cloud.
+
+    ``state`` is "indexing" while the coarse sample is shown, "ready" with the whole tree, or
+    "failed" when indexing ended with ``reason`` (the sample stays). ``progress`` is 0..1 and
+    ``stage`` says in words what is being done. ``tree`` changes when the hierarchy is replaced
+    by another tree; nodes of the same ``tree`` stay valid when it only grows.
+    """
+
+    id: str
+    path: str
+    info: CloudInfo
+    hierarchy: Hierarchy
+    state: State = "ready"
+    progress: float = 1.0
+    stage: str = ""
+    reason: str = ""
+    tree: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+    memory: MemoryTree | None = None
+    copc: CopcFile | None = None
+    job: IndexJob | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Attributes that nodes of this cloud can have."""
+        tree = self.memory or self.copc
+        return frozenset() if tree is None else tree.format.names
+
+    def source(self) -> Source:
+        """The original file at full resolution. Raises `CloudError` when it has gone."""
+        return open_source(self.path, options=self.options or None)
+
+    def cancel(self) -> None:
+        """Stops indexing; the coarse sample stays on screen."""
+        if self.job is not None:
+            self.job.cancel()
+
+
+class CloudStore:
+    """Opens clouds and delivers their nodes in order of priority.
+
+    ``inline`` does everything in the caller, with neither processes nor threads: `drain` and
+    `wait` do the work. ``memory_limit`` bounds the indexing process and its children in bytes,
+    ``node_cache_bytes`` the decoded nodes kept beside those in use.
+    """
+
+    def __init__(
+        self,
+        *,
+        inline: bool = False,
+        workers: int = 2,
+        cache_dir: Path | None = None,
+        memory_limit: int = 4 << 30,
+        node_cache_bytes: int = NODE_CACHE_BYTES,
+        small_cloud: int = SMALL_CLOUD,
+    ) -> None:
+        self._clouds: dict[str, Cloud] = {}
+        self._cache_dir = cache_dir or cache.cache_folder()
+        self._memory_limit = memory_limit
+        self._small = small_cloud
+        self._nodes = NodeCache(node_cache_bytes)
+        self._news = threading.Condition()
+        self._arrived: deque[Outcome | tuple[str, IndexReport]] = deque()
+        self._inline = InlinePool(self._post) if inline else None
+        self._pool: DecodePool | InlinePool = self._inline or DecodePool(workers, self._post)
+        self._attributes: frozenset[str] = frozenset()
+        self._wanted: dict[NodeId, None] = {}
+        self._ready: dict[NodeId, NodePoints | NodeFailed] = {}
+        self._local: deque[NodeId] = deque()
+        self._failed: dict[tuple[NodeId, int], str] = {}
+        self._closed = False
+
+    # -- clouds ------------------------------------------------------------------------------
+
+    @property
+    def clouds(self) -> Mapping[str, Cloud]:
+        """The open clouds by id, in the order they were opened."""
+        return MappingProxyType(self._clouds)
+
+    def open(self, path: str, *, id: str, options: Mapping[str, Any] | None = None) -> Cloud:
+        """Opens a cloud with the first thing to show; a large one is indexed in the background.
+
+        Raises `CloudError` when it can't be opened.
+        """
+        if id in self._clouds:
+            raise CloudError(f"a cloud with the id {id} is already open; close it first.")
+        source = open_source(path, options=options)
+        try:
+            cloud = self._first(source, path, id, options or {})
+        finally:
+            source.close()
+        self._clouds[id] = cloud
+        return cloud
+
+    def close_cloud(self, id: str) -> None:
+        """Forgets a cloud and stops its indexing. An unknown id is no error."""
+        cloud = self._clouds.pop(id, None)
+        if cloud is None:
+            return
+        if cloud.job is not None:
+            cloud.job.close()
+        self._nodes.drop_cloud(id)
+        self._forget(id)
+        self._failed = {k: v for k, v in self._failed.items() if k[0].cloud != id}
+
+    def close(self) -> None:
+        """Stops everything; nothing runs on and no memory stays shared."""
+        if self._closed:
+            return
+        self._closed = True
+        for id in list(self._clouds):
+            self.close_cloud(id)
+        self._pool.close()
+        self._arrived.clear()
+
+    # -- nodes -------------------------------------------------------------------------------
+
+    def request(self, wanted: Sequence[NodeId], attributes: frozenset[str]) -> None:
+        """Asks for nodes, most important first; replaces what was asked before.
+
+        Ask for what isn't resident yet. Nodes of the former list that aren't in this one are
+        dropped unless a decoder is at them already. Attributes not named are let go of.
+        """
+        self._attributes = attributes
+        self._nodes.keep_attributes(attributes)
+        self._wanted = dict.fromkeys(wanted)
+        self._local.clear()
+        old, self._ready = self._ready, {}
+        tasks: list[Task] = []
+        for id in self._wanted:
+            cloud = self._clouds.get(id.cloud)
+            if cloud is None:
+                continue
+            reason = self._failed.get((id, cloud.tree))
+            generation = cloud.hierarchy.generation
+            if reason is not None:
+                self._ready[id] = NodeFailed(id, reason, generation)
+            elif (node := self._held(cloud, id, old.get(id))) is not None:
+                self._ready[id] = node
+            elif cloud.memory is not None:
+                self._local.append(id)
+            elif cloud.copc is not None:
+                tasks += self._task(cloud, cloud.copc, id)
+        for cloud in self._clouds.values():
+            if cloud.copc is not None:
+                tasks += self._pages(cloud, cloud.copc)
+        self._pool.wish(tasks)
+
+    def drain(self, max_ms: float) -> list[NodePoints | NodeFailed]:
+        """What has arrived, for at most about ``max_ms`` milliseconds; at least one thing.
+
+        Clouds change here and nowhere else: hierarchy, state, progress, info.
+        """
+        end = time.perf_counter() + max_ms / 1000.0
+        out: list[NodePoints | NodeFailed] = []
+        while self._drain_one(out) and time.perf_counter() < end:
+            pass
+        return out
+
+    @property
+    def pending(self) -> int:
+        """Nodes asked for with `request` that `drain` has not given yet."""
+        return sum(1 for id in self._wanted if self._expects(id))
+
+    @property
+    def indexing(self) -> bool:
+        """Whether some cloud's tree is still being built."""
+        return any(cloud.state == "indexing" for cloud in self._clouds.values())
+
+    def wait(self, timeout: float) -> bool:
+        """Blocks until `drain` has something to do, at most ``timeout`` seconds; whether it has.
+
+        Comes back at once when nothing is asked for and nothing is being indexed.
+        """
+        if self._ready or self._local or self._arrived:
+            return True
+        if self._inline is not None:
+            return self._step_inline()
+        if not self.indexing and not self.pending:
+            return False
+        with self._news:
+            return self._news.wait_for(lambda: bool(self._arrived), timeout)
+
+    @property
+    def processes(self) -> list[int]:
+        """Process ids of decoders and indexers that run now."""
+        jobs = [c.job.pid for c in self._clouds.values() if c.job is not None]
+        return [*self._pool.processes, *(pid for pid in jobs if pid is not None)]
+
+    # -- opening -----------------------------------------------------------------------------
+
+    def _first(self, source: Source, path: str, id: str, options: Mapping[str, Any]) -> Cloud:
+        info = source.info
+        if info.format == "copc":
+            copc = open_copc(path, max_pages=MAX_PAGES)
+            source.sample(20_000)  # gives the colour depth a first value
+            info = _warned(source.info, copc)
+            return Cloud(id, path, info, copc.hierarchy(0), copc=copc, options=options)
+        if info.points <= self._small:
+            records = [chunk.array for chunk in source.records()]
+            memory = MemoryTree(source.header, _joined(records, source))
+            return Cloud(id, path, source.info, memory.hierarchy, memory=memory, options=options)
+        try:
+            place = cache.cached_file(path, self._cache_dir, repr(sorted(options.items())))
+        except OSError as error:
+            raise CloudError(f"{path} can't be read: {error.strerror or error}.") from None
+        found = self._cached(place)
+        if found is not None:
+            cache.touch(place)
+            checked = self._cached_info(place, source)
+            return Cloud(id, path, checked, found.hierarchy(0), copc=found, options=options)
+        memory = MemoryTree(source.header, source.sample(SAMPLE_POINTS).array)
+        cloud = Cloud(
+            id,
+            path,
+            source.info,
+            memory.hierarchy,
+            state="indexing",
+            progress=0.0,
+            stage="reading",
+            memory=memory,
+            options=options,
+        )
+        cloud.job = IndexJob(
+            path,
+            options,
+            place,
+            self._memory_limit,
+            lambda report: self._post((id, report)),
+            inline=self._inline is not None,
+        )
+        return cloud
+
+    @staticmethod
+    def _cached(place: Path) -> CopcFile | None:
+        if not place.exists():
+            return None
+        try:
+            return open_copc(str(place))
+        except CloudError:
+            place.unlink(missing_ok=True)  # damaged: it is built again
+            return None
+
+    @staticmethod
+    def _cached_info(place: Path, source: Source) -> CloudInfo:
+        return IndexJob.stored_info(place, source.info) or source.info
+
+    # -- requests ----------------------------------------------------------------------------
+
+    def _task(self, cloud: Cloud, copc: CopcFile, id: NodeId) -> list[Task]:
+        tag = (id, cloud.tree, self._attributes)
+        job = copc.job(id.key, sorted(self._attributes))
+        if job is not None:
+            return [Task(tag, copc.format, job)]
+        page = copc.pages.get(id.key)
+        return [] if page is None else [Task((id, cloud.tree), copc.format, Page(*page))]
+
+    def _held(
+        self, cloud: Cloud, id: NodeId, before: NodePoints | NodeFailed | None
+    ) -> NodePoints | None:
+        """The node with all attributes in use, if it was decoded before."""
+        names = self._attributes & cloud.names
+        generation = cloud.hierarchy.generation
+        if isinstance(before, NodePoints) and before.generation == generation:
+            if names <= before.attributes.keys():
+                return before
+        return self._nodes.get(id, names, generation)
+
+    def _pages(self, cloud: Cloud, copc: CopcFile) -> list[Task]:
+        return [
+            Task((NodeId(cloud.id, key), cloud.tree), copc.format, Page(*page))
+            for key, page in list(copc.pages.items())[:4]
+            if NodeId(cloud.id, key) not in self._wanted
+        ]
+
+    def _expects(self, id: NodeId) -> bool:
+        if id in self._ready:
+            return True
+        cloud = self._clouds.get(id.cloud)
+        if cloud is None or (id, cloud.tree) in self._failed:
+            return False
+        if cloud.memory is not None:
+            return True
+        return cloud.copc is not None and bool(
+            cloud.copc.job(id.key, ()) or id.key in cloud.copc.pages
+        )
+
+    def _forget(self, cloud: str) -> None:
+        self._wanted = {id: None for id in self._wanted if id.cloud != cloud}
+        self._ready = {id: n for id, n in self._ready.items() if id.cloud != cloud}
+        self._local = deque(id for id in self._local if id.cloud != cloud)
+
+    # -- arrivals ----------------------------------------------------------------------------
+
+    def _post(self, news: Outcome | tuple[str, IndexReport]) -> None:
+        """Called on any thread."""
+        with self._news:
+            self._arrived.append(news)
+            self._news.notify_all()
+
+    def _step_inline(self) -> bool:
+        assert self._inline is not None
+        if self._inline.step():
+            return True
+        for cloud in self._clouds.values():
+            if cloud.state == "indexing" and cloud.job is not None:
+                cloud.job.run_inline()
+                return True
+        return False
+
+    def _drain_one(self, out: list[NodePoints | NodeFailed]) -> bool:
+        if self._ready:
+            id = next(iter(self._ready))
+            out.append(self._ready.pop(id))
+            self._wanted.pop(id, None)
+            return True
+        if self._arrived:
+            news = self._arrived.popleft()
+            if isinstance(news, Outcome):
+                self._take(news, out)
+            else:
+                self._report(*news)
+            return True
+        if self._local:
+            id = self._local.popleft()
+            cloud = self._clouds[id.cloud]
+            read = cloud.memory.read(id.key, self._attributes) if cloud.memory else None
+            if read is not None:
+                node = NodePoints(id, read[0], read[1], cloud.hierarchy.generation)
+                out.append(node)
+            self._wanted.pop(id, None)
+            return True
+        return self._inline is not None and bool(self._wanted) and self._inline.step()
+
+    def _take(self, outcome: Outcome, out: list[NodePoints | NodeFailed]) -> None:
+        id, tree = outcome.tag[0], outcome.tag[1]  # type: ignore[index]
+        cloud = self._clouds.get(id.cloud)
+        if cloud is None or cloud.tree != tree or cloud.copc is None:
+            return
+        generation = cloud.hierarchy.generation
+        if outcome.reason is not None:
+            self._failed[(id, tree)] = outcome.reason
+            cloud.copc.pages.pop(id.key, None)
+            if id in self._wanted:
+                del self._wanted[id]
+                out.append(NodeFailed(id, outcome.reason, generation))
+        elif outcome.data is not None:
+            self._grow(cloud, cloud.copc, id.key, outcome.data)
+        elif outcome.arrays is not None:
+            attributes = {k: v for k, v in outcome.arrays.items() if k in self._attributes}
+            node = NodePoints(id, outcome.arrays[""], attributes, generation)
+            self._nodes.put(node)
+            if id in self._wanted and outcome.tag[2] >= self._attributes:  # type: ignore[index]
+                del self._wanted[id]
+                out.append(node)
+
+    def _grow(self, cloud: Cloud, copc: CopcFile, key: NodeKey, data: bytes) -> None:
+        page = copc.pages.pop(key, None)
+        if page is None:
+            return
+        copc.add_page(page[0], data)
+        cloud.hierarchy = copc.hierarchy(cloud.hierarchy.generation + 1)
+        cloud.info = _warned(cloud.info, copc)
+        self._wanted.pop(NodeId(cloud.id, key), None)
+
+    def _report(self, id: str, report: IndexReport) -> None:
+        cloud = self._clouds.get(id)
+        if cloud is None or cloud.job is None:
+            return
+        cloud.progress, cloud.stage = report.progress, report.stage
+        if report.state == "running":
+            return
+        job, cloud.job = cloud.job, None
+        job.close()
+        if report.state == "failed":
+            cloud.state, cloud.reason = "failed", report.reason
+            return
+        try:
+            copc = open_copc(str(job.place))
+        except CloudError as error:
+            cloud.state, cloud.reason = "failed", str(error)
+            return
+        cloud.copc, cloud.memory, cloud.state = copc, None, "ready"
+        cloud.tree += 1
+        cloud.info = report.info or cloud.info
+        cloud.hierarchy = copc.hierarchy(cloud.hierarchy.generation + 1)
+        self._nodes.drop_cloud(id)
+        self._forget(id)
+        keep = frozenset(Path(c.copc.path) for c in self._clouds.values() if c.copc is not None)
+        cache.trim(self._cache_dir, keep=keep)
+
+
+def _warned(info: CloudInfo, copc: CopcFile) -> CloudInfo:
+    known = {warning.code for warning in info.warnings}
+    new = tuple(w for w in copc.warnings if w.code not in known)
+    return replace(info, warnings=info.warnings + new) if new else info
+
+
+def _joined(records: list[Any], source: Source) -> Any:
+    import numpy as np
+
+    if not records:
+        return np.zeros(0, source.header.point_format.dtype())
+    return records[0] if len(records) == 1 else np.concatenate(records)
