@@ -1,0 +1,163 @@
+"""Points in polygons: the exact even-odd test, and a raster that saves most of it.
+
+A polygon closes itself; an edge is crossed where ``(yi > y) != (yj > y)`` and the point lies
+left of it. The raster holds, per cell, outside, inside, or *edge*; cells touched by an edge
+and their neighbours are edge, so a point anywhere else is decided by its cell and only the rest
+by the exact test. Both give the same answer for every point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Side = Literal["in", "out", "edge"]
+
+OUT, IN, EDGE = 0, 1, 2
+MAX_CELLS = 1 << 20
+_COARSE = 8  # cells of the fine raster along one side of a coarse block
+_PAIRS = 1 << 19  # points × edges tested at once
+
+
+def even_odd(x: Floats, y: Floats, polygon: Floats) -> Mask:
+    """The exact test, (n,) each, against a polygon (k, 2). Elementwise: no order matters."""
+    n, k = len(x), len(polygon)
+    inside = np.zeros(n, np.bool_)
+    if k < 3 or n == 0:
+        return inside
+    xi, yi = polygon[:, 0], polygon[:, 1]
+    xj, yj = np.roll(xi, 1), np.roll(yi, 1)
+    use = yi != yj
+    xi, yi, xj, yj = xi[use], yi[use], xj[use], yj[use]
+    step = max(1, _PAIRS // max(1, len(xi)))
+    for start in range(0, n, step):
+        px, py = x[start : start + step, None], y[start : start + step, None]
+        crossed = (yi > py) != (yj > py)
+        point, edge = np.nonzero(crossed)
+        at = (xj - xi)[edge] * (py[point, 0] - yi[edge]) / (yj - yi)[edge] + xi[edge]
+        left = point[px[point, 0] < at]
+        inside[start : start + step] = np.bincount(left, minlength=len(px)) & 1
+    return inside
+
+
+class PolygonRaster:
+    """A polygon as a raster of at most `MAX_CELLS` cells of at least ``cell`` units."""
+
+    def __init__(self, polygon: Sequence[tuple[float, float]], cell: float = 0.0) -> None:
+        self.polygon: Floats = np.asarray(polygon, dtype=np.float64).reshape(-1, 2)
+        low, high = self.polygon.min(axis=0), self.polygon.max(axis=0)
+        size = high - low
+        reach = float(np.abs(self.polygon).max()) + float(size.max())
+        fine = float(np.sqrt(max(size[0] * size[1], 0.0) / MAX_CELLS))
+        # Never so fine that rounding could carry a point over a whole cell.
+        self.cell = max(cell, fine, float(size.max()) / 16_384, reach * 1e-12, 1e-300)
+        self.low = low - 3 * self.cell
+        # Padded by three cells: the outermost ring is always outside.
+        self.columns, self.rows = (int(v) + 7 for v in size / self.cell)
+        self._grid: npt.NDArray[np.uint8] | None = None
+        self._full: npt.NDArray[np.int32]
+        self._empty: npt.NDArray[np.int32]
+
+    def contains(self, x: Floats, y: Floats) -> Mask:
+        """Even-odd for (n,) finite coordinates."""
+        if len(x) * len(self.polygon) < 100_000:
+            return even_odd(x, y, self.polygon)
+        values = self.grid.ravel().take(self._cells(x, y))
+        inside: Mask = values == IN
+        edge = np.flatnonzero(values == EDGE)
+        if edge.size:
+            inside[edge] = even_odd(x[edge], y[edge], self.polygon)
+        return inside
+
+    def rectangle(self, x0: float, y0: float, x1: float, y1: float) -> Side:
+        """Where a whole rectangle lies; "edge" when that is not sure."""
+        c0, c1 = (int(np.clip((v - self.low[0]) / self.cell, -9, 1 << 30)) for v in (x0, x1))
+        r0, r1 = (int(np.clip((v - self.low[1]) / self.cell, -9, 1 << 30)) for v in (y0, y1))
+        if c1 < 0 or r1 < 0 or c0 >= self.columns or r0 >= self.rows:
+            return "out"
+        _ = self.grid
+        outside = c0 < 0 or r0 < 0 or c1 >= self.columns or r1 >= self.rows
+        cols = slice(max(c0, 0) // _COARSE, min(c1, self.columns - 1) // _COARSE + 1)
+        rows = slice(max(r0, 0) // _COARSE, min(r1, self.rows - 1) // _COARSE + 1)
+        area = (rows.stop - rows.start) * (cols.stop - cols.start)
+        if _sum(self._empty, rows, cols) == area:
+            return "out"
+        if not outside and _sum(self._full, rows, cols) == area:
+            return "in"
+        return "edge"
+
+    @property
+    def grid(self) -> npt.NDArray[np.uint8]:
+        """uint8 (rows, columns) of `OUT`, `IN`, `EDGE`; drawn on first use."""
+        if self._grid is None:
+            self._grid = self._draw()
+            self._full = _blocks(self._grid == IN)
+            self._empty = _blocks(self._grid == OUT)
+        return self._grid
+
+    def _cells(self, x: Floats, y: Floats) -> npt.NDArray[np.intp]:
+        fx = (x - self.low[0]) * (1.0 / self.cell)
+        fy = (y - self.low[1]) * (1.0 / self.cell)
+        np.clip(fx, 0, self.columns - 1, out=fx)
+        np.clip(fy, 0, self.rows - 1, out=fy)
+        index: npt.NDArray[np.intp] = fy.astype(np.intp)
+        index *= self.columns
+        index += fx.astype(np.intp)
+        return index
+
+    def _draw(self) -> npt.NDArray[np.uint8]:
+        grid = np.zeros((self.rows, self.columns), np.uint8)
+        if len(self.polygon) < 3:
+            return grid
+        p = (self.polygon - self.low) / self.cell
+        for (xi, yi), (xj, yj) in zip(p, np.roll(p, 1, axis=0), strict=True):
+            if yi == yj:
+                continue
+            low, high = min(yi, yj), max(yi, yj)
+            rows = np.arange(int(np.ceil(low - 0.5)), int(np.ceil(high - 0.5)))
+            at = (xj - xi) * (rows + 0.5 - yi) / (yj - yi) + xi
+            grid[rows, np.ceil(at - 0.5).astype(np.intp)] ^= 1
+        np.bitwise_xor.accumulate(grid, axis=1, out=grid)
+        flat = grid.ravel()
+        touched = self._touched(p)
+        for dy in (-1, 0, 1):
+            for dx in (-1, 0, 1):
+                flat[touched + (dy * self.columns + dx)] = EDGE
+        return grid
+
+    def _touched(self, p: Floats) -> npt.NDArray[np.intp]:
+        """Cells along the edges, sampled twice a cell: with their neighbours, all of them."""
+        ends = np.roll(p, 1, axis=0)
+        counts = np.ceil(np.abs(ends - p).max(axis=1) * 2).astype(np.intp) + 1
+        edge = np.repeat(np.arange(len(p)), counts)
+        first = np.repeat(np.cumsum(counts) - counts, counts)
+        t = (np.arange(len(edge)) - first) / np.maximum(counts - 1, 1)[edge]
+        xy = p[edge] + (ends - p)[edge] * t[:, None]
+        cells = xy[:, 1].astype(np.intp) * self.columns + xy[:, 0].astype(np.intp)
+        return np.unique(cells)
+
+
+def _blocks(true: Mask) -> npt.NDArray[np.int32]:
+    """Summed-area table, (r + 1, c + 1), over blocks of which every cell is true."""
+    rows, columns = true.shape
+    r, c = -(-rows // _COARSE), -(-columns // _COARSE)
+    padded = np.ones((r * _COARSE, c * _COARSE), np.bool_)
+    padded[:rows, :columns] = true
+    blocks = padded.reshape(r, _COARSE, c, _COARSE).all(axis=(1, 3))
+    table = np.zeros((r + 1, c + 1), np.int32)
+    table[1:, 1:] = blocks.cumsum(axis=0).cumsum(axis=1)
+    return table
+
+
+def _sum(table: npt.NDArray[np.int32], rows: slice, cols: slice) -> int:
+    return int(
+        table[rows.stop, cols.stop]
+        - table[rows.start, cols.stop]
+        - table[rows.stop, cols.start]
+        + table[rows.start, cols.start]
+    )
