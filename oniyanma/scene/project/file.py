@@ -189,8 +189,10 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _connect_reading(path: Path, stack: contextlib.ExitStack) -> sqlite3.Connection:
-    connection = connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    # Not mode=ro: that leaves its shared memory behind, and can't undo what a killed program began.
+    connection = connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)
     try:
+        connection.execute("PRAGMA query_only=1")
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         return connection
     except sqlite3.OperationalError as error:
