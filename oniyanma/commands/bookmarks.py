@@ -5,7 +5,31 @@ from __future__ import annotations
 from typing import Final
 
 from oniyanma.commands.arguments import READ, VIEW, arguments, text
-from oniyanma.registry import Command, not_ready
+from oniyanma.commands.refusals import refusing
+from oniyanma.commands.words import bookmark_json
+from oniyanma.registry import Args, Call, Command, Outcome
+from oniyanma.scene import bookmarks
+
+
+def _list(call: Call, args: Args) -> Outcome:
+    views = [bookmark_json(view) for view in call.state.bookmarks.values()]
+    note = {} if views else {"note": "No saved views (saveBookmark keeps the view)"}
+    return Outcome({"bookmarks": views, "count": len(views), **note})
+
+
+def _save(call: Call, args: Args) -> Outcome:
+    replaced = args["name"] in call.state.bookmarks
+    state = bookmarks.save(
+        call.state, call.actor, call.now, args["name"], bookmarks.thumbnail(call.scene)
+    )
+    return Outcome({"name": args["name"], "replaced": replaced}, state)
+
+
+def _delete(call: Call, args: Args) -> Outcome:
+    with refusing():
+        state = bookmarks.delete(call.state, call.actor, call.now, args["name"])
+    return Outcome({"name": args["name"]}, state)
+
 
 _NAME: Final = text("Name of the view.")
 
@@ -18,7 +42,7 @@ COMMANDS: Final = (
         input_schema=arguments(),
         example={},
         readonly=True,
-        run=not_ready,
+        run=_list,
     ),
     Command(
         name="saveBookmark",
@@ -29,7 +53,7 @@ COMMANDS: Final = (
         example={"name": "North gate"},
         conditions=("writable",),
         idempotent=True,
-        run=not_ready,
+        run=_save,
     ),
     Command(
         name="deleteBookmark",
@@ -39,6 +63,6 @@ COMMANDS: Final = (
         input_schema=arguments({"name": _NAME}, "name"),
         example={"name": "North gate"},
         conditions=("writable",),
-        run=not_ready,
+        run=_delete,
     ),
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final, Literal
 
 from oniyanma.commands.arguments import (
     FINDING,
@@ -15,7 +16,89 @@ from oniyanma.commands.arguments import (
     text,
     vector,
 )
-from oniyanma.registry import Command, not_ready
+from oniyanma.commands.refusals import refusing
+from oniyanma.commands.words import finding_json
+from oniyanma.registry import Args, Call, Command, Outcome, Refused
+from oniyanma.registry.command import Handler
+from oniyanma.scene import findings
+from oniyanma.scene.state import Finding, SceneState
+
+
+def _list(call: Call, args: Args) -> Outcome:
+    wanted = args.get("status")
+    found = [f for f in call.state.findings.values() if wanted in (None, f.status)]
+    counts = dict.fromkeys(findings.STATUSES, 0)
+    for finding in call.state.findings.values():
+        counts[finding.status] += 1
+    answer = {"findings": [finding_json(f) for f in found], "count": len(found), "counts": counts}
+    if not found:
+        kind = f" with status {wanted}" if wanted and call.state.findings else ""
+        answer["note"] = f"No findings{kind} (addFinding records one)"
+    return Outcome(answer)
+
+
+def _kept(state: SceneState, finding: Finding) -> Outcome:
+    answer = {"id": finding.id, "status": finding.status, "title": finding.title}
+    return Outcome(answer, state, {"findings": 1})
+
+
+def _add(call: Call, args: Args) -> Outcome:
+    region = None
+    if args.get("useSelection"):
+        region = call.state.selection.rule
+        if region is None:
+            raise Refused("addFinding: useSelection is true and nothing is selected.")
+    x, y, z = args["position"]
+    return _kept(
+        *findings.add(
+            call.state,
+            call.actor,
+            call.now,
+            title=args["title"],
+            position=(float(x), float(y), float(z)),
+            note=args.get("note", ""),
+            severity=args.get("severity", "info"),
+            region=region,
+        )
+    )
+
+
+def _update(call: Call, args: Args) -> Outcome:
+    texts = {key: args.get(key) for key in ("title", "note", "severity")}
+    with refusing():
+        return _kept(*findings.update(call.state, call.actor, call.now, args["id"], **texts))
+
+
+def _delete(call: Call, args: Args) -> Outcome:
+    with refusing():
+        return _kept(*findings.withdraw(call.state, call.actor, call.now, args["id"]))
+
+
+def _would_delete(call: Call, args: Args) -> Mapping[str, Any]:
+    finding = call.state.findings.get(args["id"])
+    if finding is None:
+        return {"findings": 0, "note": f"There is no finding {args['id']} (see listFindings)"}
+    if finding.status == "withdrawn":
+        return {"findings": 0, "note": f"Finding {finding.id} is withdrawn already"}
+    note = "the record stays and can be restored even after withdrawal"
+    return {"findings": 1, "note": note, "title": finding.title, "status": finding.status}
+
+
+def _restore(call: Call, args: Args) -> Outcome:
+    with refusing():
+        return _kept(*findings.restore(call.state, call.actor, call.now, args["id"]))
+
+
+def _decide(status: Literal["confirmed", "rejected"]) -> Handler:
+    def run(call: Call, args: Args) -> Outcome:
+        with refusing():
+            note = args.get("note", "")
+            return _kept(
+                *findings.decide(call.state, call.actor, call.now, args["id"], status, note)
+            )
+
+    return run
+
 
 _TITLE: Final = text("What it is, in a few words.")
 _NOTE: Final = text("A remark.", 10_000)
@@ -37,7 +120,7 @@ COMMANDS: Final = (
         ),
         example={"status": "open"},
         readonly=True,
-        run=not_ready,
+        run=_list,
     ),
     Command(
         name="addFinding",
@@ -57,7 +140,7 @@ COMMANDS: Final = (
         ),
         example={"title": "Sagging cable", "position": [10.0, 20.0, 5.0], "severity": "major"},
         conditions=("writable",),
-        run=not_ready,
+        run=_add,
     ),
     Command(
         name="updateFinding",
@@ -70,7 +153,7 @@ COMMANDS: Final = (
         example={"id": "f1", "note": "Seen again."},
         conditions=("writable",),
         idempotent=True,
-        run=not_ready,
+        run=_update,
     ),
     Command(
         name="deleteFinding",
@@ -80,8 +163,8 @@ COMMANDS: Final = (
         input_schema=arguments({"id": FINDING}, "id"),
         example={"id": "f1"},
         conditions=("writable",),
-        dry_run=not_ready,
-        run=not_ready,
+        dry_run=_would_delete,
+        run=_delete,
     ),
     Command(
         name="restoreFinding",
@@ -91,7 +174,7 @@ COMMANDS: Final = (
         input_schema=arguments({"id": FINDING}, "id"),
         example={"id": "f1"},
         conditions=("writable",),
-        run=not_ready,
+        run=_restore,
     ),
     Command(
         name="confirmFinding",
@@ -102,7 +185,7 @@ COMMANDS: Final = (
         example={"id": "f1"},
         conditions=("writable",),
         human_only=True,
-        run=not_ready,
+        run=_decide("confirmed"),
     ),
     Command(
         name="rejectFinding",
@@ -113,6 +196,6 @@ COMMANDS: Final = (
         example={"id": "f1", "note": "A parked lorry."},
         conditions=("writable",),
         human_only=True,
-        run=not_ready,
+        run=_decide("rejected"),
     ),
 )

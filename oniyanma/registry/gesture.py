@@ -25,8 +25,9 @@ from oniyanma.registry.jobs import Job
 class Gesture:
     """Begun through a handle, on the scene thread. Nothing is committed before `end`.
 
-    A command that is read-only, gated or for people only, and one that takes long, can't be a
-    gesture: there is nothing to show of it, or it must not be shown before it is confirmed.
+    A command that is read-only or gated, and one that takes long, can't be a gesture: there is
+    nothing to show of it, or it must not be shown before it is confirmed. One for people only
+    can, for people: a batch is looked at before it is accepted.
     """
 
     def __init__(self, ctx: Context, name: str, actor: Actor, surface: Surface | str) -> None:
@@ -57,7 +58,7 @@ class Gesture:
             if not command.ready:
                 raise NotReady(f"{self._name} is not available yet in this version.")
             require(ctx, command, call)
-            if command.readonly or command.destructive or command.human_only:
+            if command.readonly or command.destructive:
                 raise Refused(f"{self._name} can't be a gesture.")
             outcome = command.run(call, given)
             if not isinstance(outcome, Outcome):

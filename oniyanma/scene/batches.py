@@ -91,12 +91,23 @@ def accepted(before: SceneState, after: SceneState, batch: Batch, actor: Actor) 
     """What running its commands led to (``after``), as one step of this batch.
 
     The events that came after those of ``before`` carry its id; undo and revert take them all.
+    The selection is again the one from before; findings say who proposed them.
     """
     first = len(before.events)
     events = tuple(replace(event, batch=batch.id) for event in after.events[first:])
     step = events[0].seq if events else None
     applied = replace(batch, state="applied", accepted_by=actor, step=step)
-    after = replace(after, events=after.events[:first] + events)
+    note = f"in batch {batch.id} “{batch.title}”, proposed by {who(batch.author)}"
+    for id, finding in after.findings.items():
+        known = len(before.findings[id].history) if id in before.findings else 0
+        if len(finding.history) > known:
+            lines = tuple(
+                replace(line, note=f"{line.note}; {note}" if line.note else note)
+                for line in finding.history[known:]
+            )
+            finding = replace(finding, history=finding.history[:known] + lines)
+            after = history.put(after, "findings", id, finding)
+    after = replace(after, events=after.events[:first] + events, selection=before.selection)
     return history.put(after, "batches", batch.id, applied)
 
 

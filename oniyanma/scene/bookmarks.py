@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from oniyanma.registry.actor import Actor
 from oniyanma.scene import history
+from oniyanma.scene.ports import Renderer
 from oniyanma.scene.records import RecordError
 from oniyanma.scene.state import Bookmark, Change, SceneState
 
 THUMBNAIL = (320, 180)  # pixels
+
+
+def thumbnail(scene: Any) -> bytes:
+    """A small PNG of what the scene shows; empty where nothing can draw."""
+    renderer: Renderer | None = getattr(scene, "renderer", None)
+    if renderer is None:
+        return b""
+    return renderer.capture(scene.view, *THUMBNAIL, annotations=False).png
 
 
 def save(
