@@ -37,7 +37,8 @@ class Theme:
     on_accent: str
     done: str
     loss: str
-    canvas: str  # behind the points
+    canvas: str  # behind the points, at the bottom
+    canvas_top: str
 
     def color(self, role: str, alpha: int = 255) -> QColor:
         """The role's colour, with an alpha of 0..255."""
@@ -61,6 +62,7 @@ DARK = Theme(
     done="#3ecf8e",
     loss="#ff7a70",
     canvas="#08090a",
+    canvas_top="#15181c",
 )
 
 LIGHT = Theme(
@@ -77,7 +79,8 @@ LIGHT = Theme(
     on_accent="#171003",
     done="#0a7048",
     loss="#b3261e",
-    canvas="#131416",
+    canvas="#121316",
+    canvas_top="#25282d",
 )
 
 THEMES = {theme.name: theme for theme in (DARK, LIGHT)}

@@ -1,0 +1,252 @@
+"""The picture: a QOpenGLWidget that draws the scene and turns mouse and keys into gestures."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QFocusEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QNativeGestureEvent,
+    QOpenGLContext,
+    QWheelEvent,
+)
+from PySide6.QtOpenGLWidgets import QOpenGLWidget
+from PySide6.QtWidgets import QWidget
+
+from oniyanma.render import look
+from oniyanma.render.renderer import FrameStats, PointRenderer
+from oniyanma.scene.camera import Matrices
+
+from . import theme as themes
+from .navigator import Navigator
+from .text import tr
+
+log = logging.getLogger(__name__)
+MOVING_BUDGET_MS = 40.0
+SETTLE_MS = 140
+PUMP_MS = 8.0
+
+
+class Canvas(QOpenGLWidget):
+    """Draws what the bridge's view shows; a tool, if one is set, hears of the mouse first."""
+
+    hovered = Signal(QPointF)
+    left = Signal()
+    painted = Signal(object)  # FrameStats
+    broken = Signal(str)
+
+    def __init__(self, bridge: Any, keeper: themes.ThemeKeeper, parent: QWidget | None = None):
+        super().__init__(parent)
+        self.bridge = bridge
+        self.keeper = keeper
+        self.tool: Any = None
+        self.clip_preview = False
+        self.stats: FrameStats | None = None
+        self.navigator = Navigator(bridge, self)
+        self._renderer: PointRenderer | None = None
+        self._moving_until = 0.0
+        self._space = False
+        self._fault = ""
+        self.setObjectName("canvas")
+        self.setAccessibleName(tr("Point cloud view"))
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMinimumSize(320, 240)
+        self._settle = QTimer(self)
+        self._settle.setSingleShot(True)
+        self._settle.setInterval(SETTLE_MS)
+        self._settle.timeout.connect(self.update)
+        self._pump = QTimer(self)
+        self._pump.setInterval(12)
+        self._pump.timeout.connect(self._pump_scene)
+        bridge.state_changed.connect(self._on_state)
+        bridge.resident_changed.connect(self.update)
+        bridge.jobs_changed.connect(self.wake)
+        keeper.changed.connect(lambda _: self.update())
+
+    # what others ask
+
+    def lens(self) -> Matrices:
+        """The camera's matrices over this picture, in logical pixels."""
+        return look.lens(self.bridge.view, (max(1, self.width()), max(1, self.height())))
+
+    def moved(self) -> None:
+        """A gesture changed the live picture: draw it soon, with fewer points if need be."""
+        self._moving_until = time.monotonic() + SETTLE_MS / 1000.0
+        self._settle.start()
+        self.update()
+        self.wake()
+
+    @property
+    def moving(self) -> bool:
+        return time.monotonic() < self._moving_until
+
+    def wake(self) -> None:
+        """The scene may have something to do: ask it until it has not."""
+        if not self._pump.isActive():
+            self._pump.start()
+
+    def set_tool(self, tool: Any) -> None:
+        """Hands the mouse to a tool, or back to navigation with None."""
+        self.navigator.stop()
+        self.tool = tool
+        self.setCursor(Qt.CursorShape.CrossCursor if tool else Qt.CursorShape.ArrowCursor)
+        self.update()
+
+    def close_gl(self) -> None:
+        """Frees what is on the GPU while the context can be made current."""
+        self._pump.stop()
+        self._settle.stop()
+        self.navigator.stop()
+        if self._renderer is not None:
+            self.makeCurrent()
+            self._renderer.release()
+            self._renderer = None
+            self.doneCurrent()
+
+    # OpenGL
+
+    def initializeGL(self) -> None:  # noqa: N802
+        context = self.context()
+        context.aboutToBeDestroyed.connect(self._context_gone)
+        self._renderer = PointRenderer(_proc_address(context))
+
+    def _context_gone(self) -> None:
+        if self._renderer is not None:
+            self.makeCurrent()
+            self._renderer.release()
+            self._renderer = None
+            self.doneCurrent()
+
+    def resizeGL(self, width: int, height: int) -> None:  # noqa: N802
+        self.bridge.set_viewport(width, height)
+        self.wake()
+
+    def paintGL(self) -> None:  # noqa: N802
+        if self._renderer is None or self._fault:
+            return
+        ratio = self.devicePixelRatioF()
+        size = (round(self.width() * ratio), round(self.height() * ratio))
+        moving = self.moving
+        theme = self.keeper.theme
+        try:
+            self.stats = self._renderer.paint(
+                self.bridge.view,
+                size,
+                ratio,
+                moving=moving,
+                frame_budget_ms=MOVING_BUDGET_MS if moving else None,
+                theme=look.Theme(theme.canvas_top, theme.canvas, "#f3efe6", theme.canvas),
+                clip_preview=self.clip_preview,
+                framebuffer=self.defaultFramebufferObject(),
+            )
+        except Exception as error:
+            log.exception("the picture can't be drawn")
+            self._fault = str(error)
+            self.broken.emit(self._fault)
+            return
+        self.painted.emit(self.stats)
+        if self.stats.waiting:
+            QTimer.singleShot(0, self.update)
+
+    # the scene's turn
+
+    def _pump_scene(self) -> None:
+        if not self.bridge.scene.pump(PUMP_MS):
+            self._pump.stop()
+
+    def _on_state(self, before: Any, after: Any) -> None:
+        self.update()
+        self.wake()
+
+    # mouse and keys
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        self.setFocus(Qt.FocusReason.MouseFocusReason)
+        turning = self._space or event.button() != Qt.MouseButton.LeftButton
+        if self.tool is not None and not turning and self.tool.press(event):
+            return
+        self.navigator.press(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        if self.navigator.active:
+            self.navigator.move(event)
+        elif self.tool is not None:
+            self.tool.move(event)
+        self.hovered.emit(event.position())
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        if self.navigator.active:
+            self.navigator.release(event)
+        elif self.tool is not None:
+            self.tool.release(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        if self.tool is not None and not self._space:
+            self.tool.double(event)
+        elif event.button() == Qt.MouseButton.LeftButton:
+            self.navigator.pivot_at(event.position())
+
+    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802
+        self.navigator.wheel(event)
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802
+        self.left.emit()
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QNativeGestureEvent):
+            return self.navigator.native(event)
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            if self._takes(event):  # the tool's and fly mode's keys are not shortcuts now
+                event.accept()
+                return True
+        return super().event(event)
+
+    def _takes(self, event: QKeyEvent) -> bool:
+        if event.modifiers() & (
+            Qt.KeyboardModifier.ControlModifier
+            | Qt.KeyboardModifier.AltModifier
+            | Qt.KeyboardModifier.MetaModifier
+        ):
+            return False
+        if self.navigator.flying and event.key() in Navigator.FLY_KEYS:
+            return True
+        return self.tool is not None and event.key() in self.tool.KEYS
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        if event.key() == Qt.Key.Key_Space:
+            self._space = True
+            if self.tool is not None:
+                self.setCursor(Qt.CursorShape.SizeAllCursor)
+            return
+        if self.tool is not None and self.tool.key(event):
+            return
+        if not self.navigator.key(event, down=True):
+            super().keyPressEvent(event)
+
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        if event.key() == Qt.Key.Key_Space and not event.isAutoRepeat():
+            self._space = False
+            if self.tool is not None:
+                self.setCursor(Qt.CursorShape.CrossCursor)
+            return
+        if not self.navigator.key(event, down=False):
+            super().keyReleaseEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802
+        self._space = False
+        self.navigator.stop_flying()
+        super().focusOutEvent(event)
+
+
+def _proc_address(context: QOpenGLContext) -> Any:
+    def address(name: str) -> int:
+        found = context.getProcAddress(name.encode())
+        return int(found) if found else 0
+
+    return address
