@@ -234,11 +234,11 @@ class Texture:
 
 
 class Target:
-    """An offscreen picture: a colour and, with ``depth``, a depth texture of one size."""
+    """An offscreen picture: a colour and a depth texture of one size."""
 
-    def __init__(self, *, depth: bool = True) -> None:
-        self.color = Texture(linear=not depth)
-        self.depth = Texture(depth=True) if depth else None
+    def __init__(self) -> None:
+        self.color = Texture()
+        self.depth = Texture(depth=True)
         self.handle = gl.glCreateFramebuffer()
 
     @property
@@ -250,8 +250,7 @@ class Target:
         fresh = self.size != (width, height)
         if fresh:
             self.color.resize(width, height)
-            if self.depth:
-                self.depth.resize(width, height)
+            self.depth.resize(width, height)
         gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, self.handle)
         if fresh:
             gl.glFramebufferTexture2D(
@@ -261,14 +260,13 @@ class Target:
                 self.color.handle,
                 0,
             )
-            if self.depth:
-                gl.glFramebufferTexture2D(
-                    gl.GL_FRAMEBUFFER,
-                    gl.GL_DEPTH_ATTACHMENT,
-                    gl.GL_TEXTURE_2D,
-                    self.depth.handle,
-                    0,
-                )
+            gl.glFramebufferTexture2D(
+                gl.GL_FRAMEBUFFER,
+                gl.GL_DEPTH_ATTACHMENT,
+                gl.GL_TEXTURE_2D,
+                self.depth.handle,
+                0,
+            )
             status = gl.glCheckFramebufferStatus(gl.GL_FRAMEBUFFER)
             if status != gl.GL_FRAMEBUFFER_COMPLETE:
                 raise GlError(
@@ -281,8 +279,7 @@ class Target:
     def delete(self) -> None:
         gl.glDeleteFramebuffer(self.handle)
         self.color.delete()
-        if self.depth:
-            self.depth.delete()
+        self.depth.delete()
 
 
 class MultiDraw:
@@ -369,7 +366,7 @@ def end(attributes: int, framebuffer: int) -> None:
     for location in range(attributes):
         gl.glDisableVertexAttribArray(location)
     gl.glBindBuffer(gl.GL_ARRAY_BUFFER, 0)
-    for unit in (1, 0):
+    for unit in (2, 1, 0):
         gl.glActiveTexture(gl.GL_TEXTURE0 + unit)
         gl.glBindTexture(gl.GL_TEXTURE_2D, 0)
     gl.glUseProgram(0)

@@ -132,7 +132,7 @@ class HeadlessRenderer:
         self._context.make_current()
         try:
             if self._target is None:
-                self._target = gl.Target(depth=False)
+                self._target = gl.Target()
             self._target.bind(width, height)
             options.setdefault("theme", self.theme)
             options.setdefault("max_upload", None)

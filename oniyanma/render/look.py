@@ -12,8 +12,7 @@ from oniyanma.clouds.model import CloudInfo
 from oniyanma.render import pack
 from oniyanma.rules.model import Box, Clip, Polygon
 from oniyanma.scene import palettes
-from oniyanma.scene.camera import UNIT_SCALE, Matrices, display_scale, matrices
-from oniyanma.scene.ports import SceneView
+from oniyanma.scene.camera import Matrices
 from oniyanma.scene.state import ColorMode, Display
 
 Uniforms = dict[str, "float | Sequence[float]"]
@@ -49,17 +48,6 @@ def floats(color: str) -> tuple[float, float, float]:
     return red / 255.0, green / 255.0, blue / 255.0
 
 
-def lens(view: SceneView, viewport: tuple[int, int]) -> Matrices:
-    """The camera of the state shown, over a viewport in logical pixels."""
-    state = view.state
-    scale = UNIT_SCALE
-    if state.clouds:
-        info = view.cloud_info(state.clouds[0].id)
-        if info.bounds_min is not None and info.bounds_max is not None:
-            scale = display_scale(info.crs, (info.bounds_min, info.bounds_max))
-    return matrices(state.camera, viewport, view.scene_bounds(), scale)
-
-
 def color_mode(display: Display, cloud: str, info: CloudInfo) -> ColorMode:
     """The mode in force for a cloud; RGB falls back to elevation where there is no colour."""
     mode = display.cloud_colors.get(cloud, display.color)
@@ -77,7 +65,7 @@ def frame_uniforms(lens: Matrices) -> tuple[Uniforms, list[str]]:
         "u_row_w": m[3].tolist(),
     }
     if lens.perspective:
-        out["u_inverse_far"] = 1.0 / (lens.far * 1.01)
+        out["u_inverse_far"] = 1.0 / far_of(lens)
         return out, []
     # linear depth over exactly what may be drawn, kept clear of 0 and 1
     width = (lens.far - lens.near) * 1.02
@@ -85,6 +73,11 @@ def frame_uniforms(lens: Matrices) -> tuple[Uniforms, list[str]]:
     row[3] -= (lens.near - 0.01 * (lens.far - lens.near)) / width
     out["u_row_depth"] = row.tolist()
     return out, ["ORTHO"]
+
+
+def far_of(lens: Matrices) -> float:
+    """The distance at which depth is 1."""
+    return lens.far * 1.01
 
 
 def relief(lens: Matrices) -> float:

@@ -14,15 +14,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw
 
 from oniyanma.clouds.model import NodeId
 from oniyanma.render import gl, look, pack, shaderlib
+from oniyanma.render.annotate import Annotations
 from oniyanma.render.arena import ATTRIBUTES, Arena
 from oniyanma.render.frame import FrameControl
 from oniyanma.render.look import DARK, Theme, Uniforms
+from oniyanma.render.sprites import even_odd
 from oniyanma.rules.model import Clip, Polygon
 from oniyanma.scene.camera import Matrices
+from oniyanma.scene.overlays import Overlay, lens
 from oniyanma.scene.ports import SceneView
 from oniyanma.scene.state import ColorMode
 
@@ -67,6 +69,7 @@ class _Gpu:
         self.compose = gl.Program(
             "compose", shaderlib.load("screen.vert"), shaderlib.load("compose.frag"), ["a_corner"]
         )
+        self.annotations: Annotations | None = None
         self._programs: dict[frozenset[str], gl.Program] = {}
         self.class_key: Any = None
         self.clip_key: Any = None
@@ -92,6 +95,8 @@ class _Gpu:
     def delete(self) -> None:
         self.arena.delete()
         self.points.delete()
+        if self.annotations is not None:
+            self.annotations.delete()
         for texture in (self.classes, self.clip_mask, *self.palettes.values()):
             texture.delete()
         self.corners.delete()
@@ -142,7 +147,7 @@ class PointRenderer:
         size_px: tuple[int, int],
         pixel_ratio: float = 1.0,
         *,
-        overlays: Sequence[Any] = (),
+        overlays: Sequence[Overlay] = (),
         moving: bool = False,
         frame_budget_ms: float | None = None,
         theme: Theme = DARK,
@@ -165,7 +170,7 @@ class PointRenderer:
             self._gpu = _Gpu(self._get_proc_address)
         gpu = self._gpu
         viewport = (max(1, round(width / pixel_ratio)), max(1, round(height / pixel_ratio)))
-        lens = look.lens(view, viewport)
+        camera = lens(view, viewport)
         uploaded = self._sync(gpu, view, max_upload)
         resident = sum(slot.count for slot in gpu.arena.drawable)
         share = 1.0
@@ -174,10 +179,23 @@ class PointRenderer:
         gpu.points.bind(width, height)
         gl.begin_points()
         gl.clear()
-        drawn = self._draw_points(gpu, view, lens, height, pixel_ratio, share, clip_preview)
+        drawn = self._draw_points(gpu, view, camera, height, pixel_ratio, share, clip_preview)
         gl.end(len(ATTRIBUTES), framebuffer)
-        self._compose(gpu, view, lens, (width, height), pixel_ratio, theme, framebuffer)
+        self._compose(gpu, view, camera, (width, height), pixel_ratio, theme, framebuffer)
         gl.end(1, framebuffer)
+        if overlays:
+            if gpu.annotations is None:
+                gpu.annotations = Annotations()
+            gpu.annotations.draw(
+                overlays,
+                camera,
+                (width, height),
+                pixel_ratio,
+                theme,
+                gpu.points.depth,
+                framebuffer,
+                look.far_of(camera),
+            )
         gl.check("while drawing the scene")
         own = time.perf_counter() - start
         frame = own
@@ -283,8 +301,7 @@ class PointRenderer:
         low, high = look.clip_box(clip)
         span = np.maximum((high - low)[:2], 1e-9)
         corners = (np.asarray(clip.shape.polygon) - low[:2]) / span * CLIP_MASK
-        mask = Image.new("L", (CLIP_MASK, CLIP_MASK))
-        ImageDraw.Draw(mask).polygon([(x, y) for x, y in corners.tolist()], fill=255)
+        mask = even_odd((CLIP_MASK, CLIP_MASK), corners)
         pixels: npt.NDArray[np.uint8] = np.repeat(np.asarray(mask)[..., None], 4, axis=2)
         gpu.clip_mask.write(pixels)
         gpu.clip_key = clip
