@@ -55,17 +55,21 @@ def _axis_unit(crs: CRS, *, vertical: bool) -> Unit:
     return UNKNOWN_UNIT
 
 
+def _stated_epsg(crs: CRS) -> int | None:
+    """The EPSG code the definition itself carries (searching PROJ's database takes 0.1 s)."""
+    stated = crs.to_json_dict().get("id") or {}
+    code = str(stated.get("code", ""))
+    return int(code) if stated.get("authority") == "EPSG" and code.isdigit() else None
+
+
 def crs_from_pyproj(crs: CRS, wkt: str | None = None) -> Crs:
     """Our record of ``crs``; an unknown vertical unit is the horizontal one's business."""
     geographic = bool(crs.is_geographic)
     if crs.is_compound and crs.sub_crs_list:
         geographic = bool(crs.sub_crs_list[0].is_geographic)
-    try:
-        epsg = crs.to_epsg(min_confidence=100)
-        if epsg is None and crs.is_compound and crs.sub_crs_list:
-            epsg = crs.sub_crs_list[0].to_epsg(min_confidence=100)
-    except (CRSError, ValueError):
-        epsg = None
+    epsg = _stated_epsg(crs)
+    if epsg is None and crs.is_compound and crs.sub_crs_list:
+        epsg = _stated_epsg(crs.sub_crs_list[0])
     return Crs(
         name=crs.name or "unknown",
         epsg=epsg,
@@ -92,7 +96,8 @@ def crs_from_wkt(text: str) -> tuple[Crs, list[CloudWarning]]:
 
 def _damaged(why: str) -> CloudWarning:
     return CloudWarning(
-        "crs_damaged", f"The coordinate system is unknown: {why}; set it in the file or a .prj."
+        "crs_damaged",
+        f"The coordinate system may be incomplete: {why}; set it in the file or in a .prj.",
     )
 
 
@@ -117,8 +122,13 @@ def read_geo_keys(directory: bytes, ascii_params: bytes) -> GeoKeys:
         keys.damaged = f"its GeoTIFF directory has version {version} instead of 1"
     elif claimed > whole:
         keys.damaged = f"its GeoTIFF directory promises {claimed} keys and holds {whole}"
+    last = 0
     for index in range(min(claimed, whole)):
         key, location, count, value = struct.unpack_from("<4H", directory, 8 + 8 * index)
+        if key <= last:
+            keys.damaged = keys.damaged or f"key {key} follows key {last} in its GeoTIFF directory"
+            continue
+        last = key
         if location == 0:
             keys.shorts[key] = value
         elif location == 34737:
@@ -264,7 +274,10 @@ def settle(
                 "crs_unknown", "The file names no coordinate system; lengths have no known unit."
             )
         ]
-    if crs.vertical == UNKNOWN_UNIT and crs.horizontal != UNKNOWN_UNIT:
+    geocentric = bool(crs.wkt) and str(crs.wkt).lstrip().startswith(("GEOCCS", "GEODCRS"))
+    if geocentric and crs.vertical == UNKNOWN_UNIT:
+        crs = replace(crs, vertical=crs.horizontal)
+    elif crs.vertical == UNKNOWN_UNIT and crs.horizontal != UNKNOWN_UNIT:
         guess = METRE if crs.geographic else crs.horizontal
         crs = replace(crs, vertical=guess)
         warnings.append(
@@ -290,7 +303,7 @@ def settle(
                         f"{low[1]:g} to {high[1]:g}; the coordinate system is probably wrong.",
                     )
                 )
-    elif crs.wkt and crs.wkt.lstrip().startswith(("GEOCCS", "GEODCRS")) and low and high:
+    elif geocentric and low and high:
         middle = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
         radius = sum(v * v for v in middle) ** 0.5 * (crs.horizontal.metres or 1.0)
         if not 6.2e6 < radius < 6.6e6:
