@@ -15,7 +15,7 @@ float relief(float here, vec2 offset) {
     float there = texture2D(u_depth, v_at + offset * u_pixel).r;
     // perspective: 8 log2(e) (1 - there / here) is the difference of log2 of the distances
     float rise = u_relief > 0.0 ? (here - there) * u_relief : (1.0 - there / here) * 11.54;
-    return clamp(rise, 0.0, 0.02);
+    return clamp(rise, 0.0, 0.010);
 }
 
 void main() {
@@ -34,7 +34,7 @@ void main() {
                   + relief(here, vec2(0.0, r)) + relief(here, vec2(0.0, -r))
                   + relief(here, vec2(s, s)) + relief(here, vec2(-s, s))
                   + relief(here, vec2(s, -s)) + relief(here, vec2(-s, -s));
-        color *= exp(-sum * 0.125 * 300.0 * 0.4 * u_strength);
+        color *= exp(-sum * 0.125 * 105.0 * u_strength);
     }
     gl_FragColor = vec4(color, 1.0);
 }
