@@ -49,7 +49,7 @@ def _section(registry: Registry, command: Command) -> str:
         lines += [f"*{NOT_READY_NOTE}*", ""]
     reasons = [registry.conditions[name].reason for name in command.conditions]
     if reasons:
-        lines += ["Needs: " + " ".join(reasons), ""]
+        lines += ["Reasons it may give: " + " ".join(f'"{reason}"' for reason in reasons), ""]
     lines += _arguments(registry.schema(command.name))
     example = json.dumps(dict(command.example), ensure_ascii=False)
     lines += ["```json", f'{{"name": "{command.name}", "args": {example}}}', "```", ""]

@@ -155,6 +155,8 @@ class Jobs:
         result: Any,
         error: BaseException | None,
     ) -> None:
+        if job.done:  # abandoned
+            return
         answer = finish(job, result, error)
         if answer.get("ok") is True:
             job.fraction, job.state = 1.0, "done"
@@ -210,6 +212,14 @@ class Jobs:
         """Ask every job to stop. The scene thread must go on until `wait` has returned."""
         for job in tuple(self._running.values()):
             job._stop.set()
+
+    def abandon(self, revision: int) -> None:
+        """Answer ``cancelled`` for the jobs that can't be finished any more."""
+        for job in tuple(self._running.values()):
+            job.state = "cancelled"
+            answer = {"ok": False, "revision": revision, "error": Cancelled().as_json()}
+            job._answer.set_result(answer)
+        self._running.clear()
 
     def wait(self) -> None:
         """Wait for the worker threads to end; not on the scene thread."""

@@ -1,0 +1,228 @@
+"""The composition root: a Session builds everything and plugs it together.
+
+One session is one run of the program on one scene: a window, or a script. Everything that is done
+in it goes through a `Handle` of its door.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from oniyanma.clouds.model import CloudError
+from oniyanma.commands import build_registry
+from oniyanma.handle import Handle, fulfil
+from oniyanma.reach import MachineReach
+from oniyanma.registry import Actor, Answer, Context, Jobs, Registry, Surface
+from oniyanma.scene.ports import Executor, Renderer, SceneView
+from oniyanma.scene.project import Store, open_or_create
+from oniyanma.scene.scene import Scene
+from oniyanma.scene.state import DEFAULT_VIEWPORT, SceneState
+from oniyanma.thread import SceneThread
+
+T = TypeVar("T")
+SETTLE_SECONDS: Final = 600.0
+
+
+class Session:
+    """The program without a window: `call` and `execute` run commands, `scene` is what they did.
+
+    ``project``: a project file to open or make; None keeps the work in a recovery project.
+    ``allow_read``/``allow_write``: folders (or URLs, for reading) that machines may reach.
+    ``viewport``: logical pixels; what is resident depends on it. ``inline_workers``: no worker
+    processes or threads. ``executor``: the scene's thread; None: one of the session's own, and
+    each `call` and `execute` then starts when the view has settled, so that counts repeat.
+    ``actor`` and ``surface`` are those of `call` and `execute`.
+    """
+
+    def __init__(
+        self,
+        *,
+        project: str | Path | None = None,
+        allow_read: Iterable[str | Path] = (),
+        allow_write: Iterable[str | Path] = (),
+        viewport: tuple[int, int] = DEFAULT_VIEWPORT,
+        inline_workers: bool = False,
+        executor: Executor | None = None,
+        renderer: Renderer | None = None,
+        actor: Actor | None = None,
+        surface: Surface | str = Surface.ALL,
+        registry: Registry | None = None,
+    ) -> None:
+        self.registry = registry if registry is not None else build_registry()
+        self.reach = MachineReach(allow_read, allow_write)
+        self._own_thread = SceneThread() if executor is None else None
+        self.executor: Executor = executor if executor is not None else self._own_thread  # type: ignore[assignment]
+        self._closed = False
+        try:
+            self._store, self._scene = self._on_scene(
+                lambda: _build(project, viewport, inline_workers, renderer)
+            )
+        except BaseException:
+            if self._own_thread is not None:
+                self._own_thread.close()
+            raise
+        self.context = Context(
+            registry=self.registry,
+            host=self._scene,
+            jobs=Jobs(self.executor.post, inline=inline_workers),
+            reach=self.reach,
+            refusals=(CloudError,),
+            fingerprints=FINGERPRINTS,
+        )
+        if self._own_thread is not None:
+            self._own_thread.pump = self._pump
+        self._handle = self.handle(actor if actor is not None else Actor("api", "python"), surface)
+        self._at_exit = _close_at_exit(self)
+
+    # --- what is in it -----------------------------------------------------------------
+
+    @property
+    def scene(self) -> Scene:
+        return self._scene
+
+    @property
+    def view(self) -> SceneView:
+        """What may be read of the scene, on its thread."""
+        return self._scene.view
+
+    @property
+    def state(self) -> SceneState:
+        """The committed state: a frozen value, to be read from any thread."""
+        return self._scene.state
+
+    def handle(self, actor: Actor, surface: Surface | str = Surface.ALL) -> Handle:
+        """The door for an entry point, with who asks and what may run bound in it."""
+        return Handle(self.context, self.executor, actor, surface)
+
+    def unavailable(self, name: str) -> str | None:
+        """Why a command can't run now, as a sentence; None: its conditions hold."""
+        return self._handle.unavailable(name)
+
+    def tool_defs(self) -> list[dict[str, Any]]:
+        """The commands of this session's surface as Anthropic tool-use definitions."""
+        return self._handle.tool_defs()
+
+    # --- asking ------------------------------------------------------------------------
+
+    def call(self, name: str, args: Mapping[str, Any] | None = None, /, **more: Any) -> Answer:
+        """Run a command and wait for its answer: ``session.call("queryElevation", bins=16)``."""
+        given = {**(args or {}), **more}
+        if self.executor.is_current():
+            return self._handle.call(name, given)
+        return self.submit(name, given).result()
+
+    async def execute(
+        self, name: str, args: Mapping[str, Any] | None = None, /, **more: Any
+    ) -> Answer:
+        """As `call`, in an event loop: ``await session.execute("queryElevation", bins=16)``."""
+        return await asyncio.wrap_future(self.submit(name, {**(args or {}), **more}))
+
+    def submit(
+        self,
+        name: str,
+        args: Mapping[str, Any] | None = None,
+        handle: Handle | None = None,
+    ) -> Future[Answer]:
+        """Run a command when the view has settled; the future has its answer."""
+        future: Future[Answer] = Future()
+        way = handle if handle is not None else self._handle
+
+        def run() -> None:
+            if self._own_thread is not None:
+                self._scene.settle(SETTLE_SECONDS)
+            way.run_into(future, name, args)
+
+        if self._closed:
+            raise RuntimeError("the session is closed; start another one")
+        self.executor.post(run)
+        return future
+
+    def settle(self, timeout: float = SETTLE_SECONDS) -> None:
+        """Wait until everything the view needs is resident."""
+        self._on_scene(lambda: self._scene.settle(timeout))
+
+    # --- the end -----------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Stop jobs and workers, keep the project, let go of everything. Again: nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        atexit.unregister(self._at_exit)
+        jobs = self.context.jobs
+        jobs.stop()
+        jobs.wait()
+        self._on_scene(self._shut)
+        if self._own_thread is not None:
+            self._own_thread.close()
+
+    def _shut(self) -> None:
+        self.context.jobs.abandon(self._scene.state.revision)
+        try:
+            self._scene.close()
+        finally:
+            self._store.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- inside ------------------------------------------------------------------------
+
+    def _pump(self) -> bool:
+        return not self._closed and self._scene.pump(8.0)
+
+    def _on_scene(self, function: Callable[[], T]) -> T:
+        if self.executor.is_current():
+            return function()
+        future: Future[T] = Future()
+        self.executor.post(lambda: fulfil(future, function))
+        return future.result()
+
+
+def _edits(state: SceneState) -> Any:
+    return len(state.events), state.findings, state.batches
+
+
+FINGERPRINTS: Final[Mapping[str, Callable[[SceneState], Any]]] = {
+    "selection": lambda state: state.selection,
+    "edits": _edits,
+}
+"""What a preview's token is bound to beside command and arguments."""
+
+
+def _build(
+    project: str | Path | None,
+    viewport: tuple[int, int],
+    inline: bool,
+    renderer: Renderer | None,
+) -> tuple[Store, Scene]:
+    store, state = open_or_create(project)
+    try:
+        scene = Scene(replace(state, viewport=viewport), store, inline=inline, renderer=renderer)
+    except BaseException:
+        store.close()
+        raise
+    return store, scene
+
+
+def _close_at_exit(session: Session) -> Callable[[], None]:
+    """Close a session that nobody closed when the interpreter ends; hold it no longer."""
+    weak = weakref.ref(session)
+
+    def close() -> None:
+        left = weak()
+        if left is not None:
+            left.close()
+
+    atexit.register(close)
+    return close
