@@ -58,7 +58,8 @@ def open_bytes(path: str) -> ByteSource:
     if path.startswith(("http://", "https://")):
         from oniyanma.clouds.sources.http import HttpFile
 
-        return HttpFile(path)
+        source: ByteSource = HttpFile(path)
+        return source
     return LocalFile(path)
 
 

@@ -90,7 +90,7 @@ def projected_spacing(
     for axis in range(3):
         value = value + planes[:, axis, None] * centre[:, axis]
         reach = reach + np.abs(planes[:, axis, None]) * half[:, axis]
-    seen = (value + reach >= 0.0).all(axis=0)
+    seen = np.asarray((value + reach >= 0.0).all(axis=0))
     nearest = value[4] - reach[4]
     per_unit = 0.5 * max(
         view.viewport[0] * float(np.sqrt((rows[0, :3] ** 2).sum())),

@@ -221,7 +221,7 @@ class DecodePool:
             self._on_outcome(
                 Outcome(
                     task.tag,
-                    reason=f"no decoder process stays alive: {MAX_DEATHS} ended one after the other",
+                    reason=f"no decoder stays alive: {MAX_DEATHS} ended one after the other",
                 )
             )
 

@@ -308,9 +308,9 @@ class CloudStore:
         """The node with all attributes in use, if it was decoded before."""
         names = self._attributes & cloud.names
         generation = cloud.hierarchy.generation
-        if isinstance(before, NodePoints) and before.generation == generation:
-            if names <= before.attributes.keys():
-                return before
+        fresh = isinstance(before, NodePoints) and before.generation == generation
+        if isinstance(before, NodePoints) and fresh and names <= before.attributes.keys():
+            return before
         return self._nodes.get(id, names, generation)
 
     def _pages(self, cloud: Cloud, copc: CopcFile) -> list[Task]:

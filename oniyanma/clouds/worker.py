@@ -60,7 +60,7 @@ def pack(arrays: Mapping[str, np.ndarray[Any, Any]], room: memoryview) -> None:
     """Copies arrays into ``room`` as `layout_of` says."""
     place = 0
     for a in arrays.values():
-        room[place : place + a.nbytes] = memoryview(a.reshape(-1).view(np.uint8))
+        room[place : place + a.nbytes] = a.reshape(-1).view(np.uint8).data
         place += -(-a.nbytes // 16) * 16
 
 

@@ -155,7 +155,6 @@ def _remove_parts(place: Path) -> None:
 
 def _run(request: tuple[Any, ...], report: Reporter, inline: bool) -> IndexReport:
     from oniyanma.clouds.index.build import build_copc
-
     from oniyanma.clouds.open import open_source
 
     path, options, place, memory = request
