@@ -63,9 +63,10 @@ def _convert(argv: list[str]) -> int:
 
 
 def _render(argv: list[str]) -> int:
+    from oniyanma.app import Session
     from oniyanma.render.main import render_main
 
-    return render_main(argv)
+    return render_main(argv, Session)
 
 
 def _commands(argv: list[str]) -> int:

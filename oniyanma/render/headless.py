@@ -13,9 +13,11 @@ import numpy.typing as npt
 from PIL import Image
 
 from oniyanma.render import gl
+from oniyanma.render.facts import world_facts
 from oniyanma.render.gl import GlError
 from oniyanma.render.look import DARK, Theme
 from oniyanma.render.renderer import FrameStats, PointRenderer
+from oniyanma.scene.overlays import overlays_of
 from oniyanma.scene.ports import Capture, SceneView
 
 
@@ -142,9 +144,11 @@ class HeadlessRenderer:
             self._context.release()
 
     def capture(self, view: SceneView, width: int, height: int, annotations: bool) -> Capture:
-        """A picture of the scene as PNG."""
-        pixels = self.pixels(view, width, height)
-        return Capture(png(pixels), width, height, {})
+        """A picture of the scene as PNG, with axes, labels and markers if ``annotations``."""
+        size = (width, height)
+        overlays = overlays_of(view, size) if annotations else ()
+        pixels = self.pixels(view, width, height, overlays=overlays)
+        return Capture(png(pixels), width, height, world_facts(view, size))
 
     def close(self) -> None:
         """Free the context and all in it."""
