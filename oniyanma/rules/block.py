@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -41,7 +41,7 @@ class PointBlock:
     ``xyz`` int32 (n, 3); a world coordinate is ``X * scale + offset`` in float64. ``attributes``
     by laspy's names, raw; one that is not there matches no condition. ``real`` tells scaled
     ones. ``as_at`` gives the state after the events with ``seq < position``; without it the
-    points are as the file has them.
+    points are as the file has them. ``known`` holds rules already decided for these points.
     """
 
     cloud: str
@@ -51,6 +51,7 @@ class PointBlock:
     attributes: Mapping[str, npt.NDArray[Any]]
     real: Mapping[str, Real] = field(default_factory=lambda: MappingProxyType({}))
     as_at: Callable[[int], PointState] | None = None
+    known: Sequence[tuple[Any, bool | Mask]] = ()
 
     def __len__(self) -> int:
         return len(self.xyz)
@@ -115,6 +116,7 @@ class PointBlock:
             _Taken(self.attributes, indices),
             self.real,
             None if whole is None else part,
+            [(rule, hit if isinstance(hit, bool) else hit[indices]) for rule, hit in self.known],
         )
 
 

@@ -118,6 +118,9 @@ _NOWHERE: Bounds = ((math.inf,) * 3, (-math.inf,) * 3)
 
 
 def _rule(rule: Rule, points: PointBlock) -> Decision:
+    for known, decided in points.known:
+        if known is rule:
+            return decided
     if rule.clouds is not None and points.cloud not in rule.clouds:
         return False
     allowed = decide_clip(rule.clip, points)

@@ -1,0 +1,480 @@
+"""What the log of edits makes of points: a resident node's, or a chunk's of the source.
+
+An edit is a rule and an operation; which points it hit follows from the rule and the state at
+its position, and never changes afterwards. `EditProgram` is the log made ready once;
+`BlockState` walks it for one block of points and keeps what each edit hit there, so that a new
+edit costs its own evaluation, and an undo or redo only the points it touches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oniyanma.clouds.model import CloudInfo, Dimension
+from oniyanma.rules.block import Floats, Mask, PointBlock, PointState, Real, base_classes
+from oniyanma.rules.evaluate import Bounds, bounds_of, decide
+from oniyanma.rules.model import Region, Rule, Where
+from oniyanma.scene.camera import as_vec3
+from oniyanma.scene.ports import DELETED, HIDDEN
+from oniyanma.scene.state import EditKind, Event, PointEdit
+
+Bytes = npt.NDArray[np.uint8]
+_KINDS: tuple[EditKind, ...] = ("hide", "delete", "reclassify", "color")
+_INDEX_FROM = 8  # edits waiting for one block, from which sorting its points pays off
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledEdit:
+    """An edit with the event it belongs to; its box stands in `EditProgram.lows`/``highs``."""
+
+    seq: int
+    edit: PointEdit
+    value: Any  # class number, RGBA or None
+
+
+@dataclass(frozen=True)
+class _Op:
+    """One event as the edits see it: edits ``first..last`` are new, ``off`` and ``on`` turn."""
+
+    seq: int
+    first: int = 0
+    last: int = 0
+    off: tuple[int, ...] = ()
+    on: tuple[int, ...] = ()
+
+
+class EditProgram:
+    """The edits of a log in order, and at which event each is in force.
+
+    ``within``: a box around all points there are, which gives screen lassos a finite box.
+    """
+
+    def __init__(self, events: Sequence[Event] = (), within: Bounds | None = None) -> None:
+        self.within = within
+        self.events: tuple[Event, ...] = ()
+        self.edits: list[CompiledEdit] = []
+        self.ops: list[_Op] = []
+        self._boxes = np.zeros((16, 2, 3))
+        self._of_step: dict[int, range] = {}
+        self._active: set[int] = set()  # seqs of steps and clears
+        self._clears: dict[int, list[int]] = {}  # edit → seqs of clears that take it
+        self._taken: dict[int, list[int]] = {}  # clear → edits
+        self._effective: dict[int, list[int]] = {}
+        self.extend(events)
+
+    @property
+    def boxes(self) -> Floats:
+        """Boxes of the edits, (n, 2, 3): lowest and highest corner; infinite where open."""
+        return self._boxes[: len(self.edits)]
+
+    def continues(self, events: Sequence[Event]) -> bool:
+        """Whether ``events`` begin with what was read so far."""
+        n = len(self.events)
+        return n <= len(events) and (n == 0 or events[n - 1] is self.events[-1])
+
+    def extend(self, events: Sequence[Event]) -> None:
+        """Read on in a longer log. ``events`` begin with those read so far."""
+        for event in events[len(self.events) :]:
+            self.ops.append(self._step(event) if event.kind == "step" else self._turn(event))
+        self.events = tuple(events)
+
+    def fork(self) -> EditProgram:
+        """A copy that can be extended on its own."""
+        other = EditProgram(within=self.within)
+        other.events, other.edits, other.ops = self.events, self.edits.copy(), self.ops.copy()
+        other._boxes = self._boxes.copy()
+        other._of_step = self._of_step.copy()
+        other._active = self._active.copy()
+        other._clears = {k: v.copy() for k, v in self._clears.items()}
+        other._taken = self._taken.copy()
+        other._effective = self._effective.copy()
+        return other
+
+    def attributes(self) -> frozenset[str]:
+        """Names of the attributes that the rules of the edits read."""
+        return frozenset().union(*(attributes_of(e.edit.rule) for e in self.edits))
+
+    def effective(self, position: int) -> list[int]:
+        """The edits in force after the events with ``seq < position``, in order."""
+        found = self._effective.get(position)
+        if found is None:
+            on: set[int] = set()
+            for op in self.ops:
+                if op.seq >= position:
+                    break
+                on.update(range(op.first, op.last), op.on)
+                on.difference_update(op.off)
+            found = sorted(on)
+            if len(self._effective) > 64:
+                self._effective.clear()
+            if self.ops and position <= self.ops[-1].seq:
+                self._effective[position] = found
+        return found
+
+    def _step(self, event: Event) -> _Op:
+        first = len(self.edits)
+        for edit in event.edits:
+            box = bounds_of(edit.rule, self.within)
+            if len(self.edits) == len(self._boxes):
+                self._boxes = np.concatenate((self._boxes, np.zeros_like(self._boxes)))
+            self._boxes[len(self.edits)] = box
+            self.edits.append(CompiledEdit(event.seq, edit, _value(edit)))
+        self._of_step[event.seq] = range(first, len(self.edits))
+        self._active.add(event.seq)
+        return _Op(event.seq, first, len(self.edits))
+
+    def _turn(self, event: Event) -> _Op:
+        touched: dict[int, bool] = {}
+
+        def touch(edits: Iterable[int]) -> None:
+            for index in edits:
+                touched.setdefault(index, self._in_force(index))
+
+        if event.kind == "clear":
+            kinds = event.kinds or _KINDS
+            taken = [
+                index
+                for step in event.steps
+                for index in self._of_step.get(step, range(0))
+                if self.edits[index].edit.kind in kinds
+            ]
+            touch(taken)
+            self._taken[event.seq] = taken
+            for index in taken:
+                self._clears.setdefault(index, []).append(event.seq)
+            self._active.add(event.seq)
+        else:
+            for seq in event.steps:
+                touch(self._of_step.get(seq, ()))
+                touch(self._taken.get(seq, ()))
+            if event.kind == "undo":
+                self._active.difference_update(event.steps)
+            else:
+                self._active.update(event.steps)
+        off = tuple(i for i in sorted(touched) if touched[i] and not self._in_force(i))
+        on = tuple(i for i in sorted(touched) if not touched[i] and self._in_force(i))
+        return _Op(event.seq, off=off, on=on)
+
+    def _in_force(self, index: int) -> bool:
+        clears = self._clears.get(index, ())
+        return self.edits[index].seq in self._active and not any(c in self._active for c in clears)
+
+
+Hit = slice | npt.NDArray[Any]  # every point, indices, or a packed mask
+
+
+class BlockState:
+    """One block's points after the edits, kept current as the log grows.
+
+    ``classification`` uint8 (n,); ``flags`` uint8 (n,) of HIDDEN and DELETED; ``paint`` uint8
+    (n, 4) or None. The arrays are replaced, never written to, by `advance`.
+    """
+
+    def __init__(self, points: PointBlock) -> None:
+        self.points = points
+        self.n = len(points)
+        self.base = base_classes(points.attributes, self.n)
+        self.classification = self.base
+        self.flags: Bytes = np.zeros(self.n, np.uint8)
+        self.paint: Bytes | None = None
+        self.events: tuple[Event, ...] = ()
+        self._done = 0  # operations of the program
+        self._changed = -1  # seq of the last event that changed something here
+        self._hits: dict[int, Hit] = {}
+        self._applied: list[int] = []
+        self._before: dict[int, Any] = {}
+        self._own = False
+        self._index: _Grid | None = None
+        self._program = EditProgram()
+        points.as_at = self.as_at
+
+    def continues(self, program: EditProgram) -> bool:
+        """Whether the program goes on from where this block is."""
+        n = len(self.events)
+        return n <= len(program.events) and (n == 0 or program.events[n - 1] is self.events[-1])
+
+    def fork(self) -> BlockState:
+        """A copy that can advance on its own; the arrays are shared until they are replaced."""
+        p = self.points
+        points = PointBlock(
+            p.cloud, p.xyz, p.scale, p.offset, p.attributes, p.real, known=list(p.known)
+        )
+        other = BlockState(points)
+        other.classification, other.flags, other.paint = self.classification, self.flags, self.paint
+        other.events, other._done, other._changed = self.events, self._done, self._changed
+        other._hits, other._applied = self._hits.copy(), self._applied.copy()
+        other._before, other._index = self._before.copy(), self._index
+        other._program = self._program
+        return other
+
+    def advance(self, program: EditProgram) -> bool:
+        """Take in the events not seen yet; whether anything changed."""
+        self._program = program
+        ops = program.ops[self._done :]
+        if not ops:
+            self.events = program.events
+            return False
+        self._own = False
+        near = self._near(program)
+        many = int(near.sum()) >= _INDEX_FROM and self.n >= 256
+        before = self._changed
+        for op in ops:
+            hits = [
+                (i, hit)
+                for i in range(op.first, op.last)
+                if near[i] and (hit := self._hit(program, i, many)) is not None
+            ]
+            for index, hit in hits:
+                self._hits[index] = hit
+                self._applied.append(index)
+                self._apply(index)
+                self._changed = op.seq
+            turned = [i for i in (*op.off, *op.on) if i in self._hits]
+            if turned:
+                self._turn(set(op.off), set(op.on))
+                self._changed = op.seq
+            self._done += 1
+        self.events = program.events
+        self._own = False
+        return self._changed != before
+
+    def as_at(self, position: int) -> PointState:
+        """Classes and removal after the events with ``seq < position``."""
+        if position > self._changed:
+            removed = self.flags != 0 if self.flags.any() else None
+            return PointState(self.classification, removed)
+        classes, flags = self.base.copy(), np.zeros(self.n, np.uint8)
+        for index in self._program.effective(position):
+            hit = self._hits.get(index)
+            if hit is None:
+                continue
+            at, edit = self._at(hit), self._program.edits[index]
+            if edit.edit.kind == "reclassify":
+                classes[at] = edit.value
+            elif edit.edit.kind in ("hide", "delete"):
+                flags[at] |= HIDDEN if edit.edit.kind == "hide" else DELETED
+        return PointState(classes, flags != 0 if flags.any() else None)
+
+    def _near(self, program: EditProgram) -> Mask:
+        """Which edits' boxes meet this block's, bool (edits,); those done are left out."""
+        boxes = program.boxes
+        near = np.zeros(len(boxes), np.bool_)
+        first = next((op.first for op in program.ops[self._done :] if op.last), len(boxes))
+        if self.n and first < len(boxes):
+            low, high = self.points.bounds
+            new = boxes[first:]
+            near[first:] = ((new[:, 0] <= high) & (new[:, 1] >= low)).all(axis=1)
+            if program.within is not None:  # points outside of what was taken for all there is
+                a, b = program.within
+                if (low < a).any() or (high > b).any():
+                    near[first:] = True
+        return near
+
+    def _hit(self, program: EditProgram, index: int, many: bool) -> Hit | None:
+        rule = program.edits[index].edit.rule
+        if many:
+            if self._index is None:
+                self._index = _Grid(self.points)
+            some = self._index.within(program.boxes[index])
+            if some is not None:
+                if not len(some):
+                    return None
+                part = decide(rule, self.points.take(some))
+                if isinstance(part, bool):
+                    return some.astype(np.int32) if part else None
+                found = some[part]
+                return found.astype(np.int32) if len(found) else None
+        hit = decide(rule, self.points)
+        if isinstance(hit, bool):
+            return slice(None) if hit else None
+        count = int(np.count_nonzero(hit))
+        if count == 0:
+            return None
+        if count * 32 < self.n:
+            return np.flatnonzero(hit).astype(np.int32)
+        return np.packbits(hit)
+
+    def _at(self, hit: Hit) -> slice | npt.NDArray[Any]:
+        if isinstance(hit, slice) or hit.dtype != np.uint8:
+            return hit
+        return np.unpackbits(hit, count=self.n).view(np.bool_)
+
+    def _apply(self, index: int) -> None:
+        self._owned()
+        edit, at = self._program.edits[index], self._at(self._hits[index])
+        kind = edit.edit.kind
+        if kind == "reclassify":
+            self._before[index] = self.classification[at].copy()
+            self.classification[at] = edit.value
+        elif kind == "color":
+            if self.paint is None:
+                self.paint = np.zeros((self.n, 4), np.uint8)
+            self._before[index] = self.paint[at].copy()
+            self.paint[at] = edit.value
+        else:
+            self._before[index] = self.flags[at].copy()
+            self.flags[at] |= HIDDEN if kind == "hide" else DELETED
+
+    def _restore(self, index: int) -> None:
+        self._owned()
+        at, before = self._at(self._hits[index]), self._before.pop(index)
+        kind = self._program.edits[index].edit.kind
+        if kind == "reclassify":
+            self.classification[at] = before
+        elif kind == "color":
+            assert self.paint is not None
+            self.paint[at] = before
+        else:
+            self.flags[at] = before
+
+    def _turn(self, off: set[int], on: set[int]) -> None:
+        """Take applied edits back down to the first that turns, and put the others on again."""
+        wanted = sorted((set(self._applied) - off) | (on & self._hits.keys()))
+        keep = 0
+        for have, want in zip(self._applied, wanted, strict=False):
+            if have != want:
+                break
+            keep += 1
+        while len(self._applied) > keep:
+            self._restore(self._applied.pop())
+        for index in wanted[keep:]:
+            self._applied.append(index)
+            self._apply(index)
+
+    def _owned(self) -> None:
+        if not self._own:
+            self.classification, self.flags = self.classification.copy(), self.flags.copy()
+            self.paint = None if self.paint is None else self.paint.copy()
+            self._own = True
+
+
+class _Grid:
+    """A block's points sorted into cells in plan, so that a small edit asks few of them."""
+
+    def __init__(self, points: PointBlock) -> None:
+        self.low, high = points.bounds
+        self.side = max(1, min(256, int(math.sqrt(len(points) / 16))))
+        self.step = np.maximum((high - self.low)[:2], 1e-300) / self.side
+        cells = [
+            np.clip((points.axis(i) - self.low[i]) / self.step[i], 0, self.side - 1).astype(np.intp)
+            for i in (0, 1)
+        ]
+        code = (cells[1] * self.side + cells[0]).astype(np.uint16)
+        self.order = np.argsort(code, kind="stable")
+        counts = np.bincount(code, minlength=self.side * self.side)
+        self.starts = np.concatenate(((0,), np.cumsum(counts)))
+
+    def within(self, box: Floats) -> npt.NDArray[np.intp] | None:
+        """Points in the cells that a box touches; None for all, where that is most of them."""
+        ends = []
+        for axis in (0, 1):
+            a, b = ((box[i, axis] - self.low[axis]) / self.step[axis] for i in (0, 1))
+            low, high = max(-2.0, a - 1.0), min(self.side + 1.0, b + 1.0)
+            ends.append((max(0, int(low)), min(self.side - 1, int(high))))
+        (c0, c1), (r0, r1) = ends
+        if (c1 - c0 + 1) * (r1 - r0 + 1) * 2 > self.side * self.side:
+            return None
+        rows = [
+            self.order[self.starts[r * self.side + c0] : self.starts[r * self.side + c1 + 1]]
+            for r in range(r0, r1 + 1)
+        ]
+        return np.concatenate(rows) if rows else np.zeros(0, np.intp)
+
+
+def block_of(
+    cloud: str,
+    info: CloudInfo,
+    xyz: npt.NDArray[np.int32],
+    attributes: Mapping[str, npt.NDArray[Any]],
+) -> PointBlock:
+    """Points of a cloud as rules want them: ``xyz`` int32 (n, 3), raw attributes by name."""
+    return PointBlock(cloud, xyz, info.scale, info.offset, attributes, reals(info.dimensions))
+
+
+def reals(dimensions: Iterable[Dimension]) -> Mapping[str, Real]:
+    """How the scaled dimensions become real values."""
+    return {
+        d.name: Real(d.scale, d.offset, d.no_data)
+        for d in dimensions
+        if d.scale is not None or d.offset is not None or d.no_data is not None
+    }
+
+
+class RecordAttributes(Mapping[str, npt.NDArray[Any]]):
+    """A LAS record's raw attributes by name, unpacked only when asked for."""
+
+    def __init__(self, record: Any) -> None:
+        self._record = record
+        self._names = frozenset(record.point_format.dimension_names)
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        if name not in self._names:
+            raise KeyError(name)
+        array = self._record.array
+        values = array[name] if name in array.dtype.names else self._record[name]
+        return np.asarray(values)
+
+    def __iter__(self) -> Any:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def apply_to_records(
+    program: EditProgram, cloud: str, info: CloudInfo, record: Any, header: Any
+) -> BlockState:
+    """The edits' effect on a chunk of the source (a `laspy.PackedPointRecord` of ``header``).
+
+    The record is not written to; what the edits make of it stands in the state.
+    """
+    array = record.array
+    xyz = np.stack((array["X"], array["Y"], array["Z"]), axis=1)
+    block = PointBlock(
+        cloud,
+        xyz,
+        as_vec3(header.scales),
+        as_vec3(header.offsets),
+        RecordAttributes(record),
+        reals(info.dimensions),
+    )
+    state = BlockState(block)
+    state.advance(program)
+    return state
+
+
+def attributes_of(shape: Any) -> frozenset[str]:
+    """Names of the attributes that a rule or shape reads, besides class and coordinates."""
+    if isinstance(shape, Rule):
+        return frozenset().union(
+            *(attributes_of(r.shape) for r in shape.regions if isinstance(r, Region))
+        )
+    if not isinstance(shape, Where):
+        return frozenset()
+    named = {
+        "intensity": shape.intensity,
+        "return_number": shape.returns,
+        "gps_time": shape.gps_time,
+        "point_source_id": shape.sources,
+    }
+    found = {name for name, condition in named.items() if condition is not None}
+    if shape.attribute is not None:
+        found.add(shape.attribute[0])
+    return frozenset(found)
+
+
+def _value(edit: PointEdit) -> Any:
+    if edit.kind == "reclassify":
+        return int(edit.params["class"])
+    if edit.kind == "color":
+        color = edit.params.get("color")
+        if color is None:
+            return np.zeros(4, np.uint8)
+        return np.array([*bytes.fromhex(color[1:]), 255], np.uint8)
+    return None
