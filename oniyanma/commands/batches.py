@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from oniyanma.commands.arguments import FINDINGS, READ, arguments, choice, listing, text
 from oniyanma.commands.refusals import refusing
 from oniyanma.commands.words import batch_json
-from oniyanma.registry import Args, Call, Command, CommandError, InvalidArguments, Outcome, Work
+from oniyanma.registry import Args, Call, Command, CommandError, InvalidArguments, Outcome
 from oniyanma.registry.schema import GATE_ARGUMENTS
 from oniyanma.scene import batches
 from oniyanma.scene.records import RecordError
@@ -37,16 +36,11 @@ def _steps(call: Call, batch: Batch) -> dict[str, Any]:
     if batch.state != "proposed":
         points = [e.points for e in call.state.events if e.batch == batch.id and e.points]
         return {"commands": rows, "points": sum(points)}
-    state, total = call.state, 0
-    for row in rows:
-        try:
-            outcome = call.registry[row["name"]].run(replace(call, state=state), row["args"])
-        except (CommandError, ValueError) as error:
-            row["problem"] = str(error)
+    total = 0
+    for row, outcome in zip(rows, call.try_steps(rows), strict=False):
+        if isinstance(outcome, CommandError):
+            row["problem"] = outcome.message
             break
-        if isinstance(outcome, Work):
-            break
-        state = state if outcome.state is None else outcome.state
         affected = dict(outcome.affected or {})
         row["hits"] = affected or {k: outcome.answer[k] for k in ("points",) if k in outcome.answer}
         total += affected.get("points", 0)

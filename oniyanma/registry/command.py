@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from oniyanma.registry.actor import Actor
-from oniyanma.registry.errors import NotReady
+from oniyanma.registry.errors import CommandError, NotReady
 from oniyanma.registry.log import LogEntry
 
 if TYPE_CHECKING:
@@ -58,6 +58,12 @@ class Call:
         everywhere; a machine's doesn't.
         """
         return self.context.run_steps(self, commands, proposed_by)
+
+    def try_steps(self, commands: Sequence[Mapping[str, Any]]) -> list[Outcome | CommandError]:
+        """What `run_steps` would do, to be looked at: an outcome for each command, and in place
+        of the first that fails its error, with which it ends. Nothing is committed or logged,
+        and it is the same for everybody who may look."""
+        return self.context.try_steps(self, commands)
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,11 @@ class Context:
             try:
                 args = self.check(name, given, call.actor, call.surface)
                 entry = look_up(self.registry, name)
-                outcome = self._step(replace(call, state=state), entry, args)
+                now = replace(call, state=state)
+                allow_arguments(self, entry, args, now)
+                if entry.command.destructive and call.actor.is_machine:
+                    raise Refused(f"{name} in a batch is run by the person who accepts it.")
+                outcome = self._step(now, entry, args)
             except CommandError as error:
                 raise type_preserving(error, step=index, command=name) from error
             state = state if outcome.state is None else outcome.state
@@ -145,12 +149,29 @@ class Context:
             entries.append(replace(line, proposed_by=proposed_by))
         return Steps(state, tuple(answers), tuple(entries))
 
+    def try_steps(
+        self, call: Call, commands: Sequence[Mapping[str, Any]]
+    ) -> list[Outcome | CommandError]:
+        """See `Call.try_steps`."""
+        found: list[Outcome | CommandError] = []
+        state = call.state
+        for step in commands:
+            try:
+                entry = look_up(self.registry, str(step.get("name", "")))
+                args = validate(entry, step.get("args", {}))
+                outcome = self._step(replace(call, state=state), entry, args)
+            except Exception as error:
+                found.append(as_command_error(self, error))
+                break
+            state = state if outcome.state is None else outcome.state
+            found.append(outcome)
+        return found
+
     def _step(self, call: Call, entry: Registered, args: dict[str, Any]) -> Outcome:
         command = entry.command
-        allow_arguments(self, entry, args, call)
+        if not command.ready:
+            raise NotReady(f"{command.name} is not available yet in this version.")
         require(self, command, call)
-        if command.destructive and call.actor.is_machine:
-            raise Refused(f"{command.name} in a batch has to be run by a person, who accepts it.")
         outcome = command.run(call, without_gate(args))
         if isinstance(outcome, Work):
             raise Refused(f"{command.name} takes long: it can't be a step of a batch.")
