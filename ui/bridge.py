@@ -34,11 +34,8 @@ class Bridge(QObject):
         self.handle = handle
         self.scene = session.scene
         self.registry = session.registry
-        self.jobs: dict[str, Any] = {}
-        self._callbacks: dict[str, tuple[str, Mapping[str, Any], Callable[..., None] | None]] = {}
-        self._watch = QTimer(self)
-        self._watch.setInterval(80)
-        self._watch.timeout.connect(self._poll_jobs)
+        self.jobs: dict[str, Mapping[str, Any]] = {}  # running ones, as getSession lists them
+        self._unsubscribe = handle.subscribe(self._on_job)
         self._dirty = QTimer(self)
         self._dirty.setSingleShot(True)
         self._dirty.setInterval(0)
@@ -62,7 +59,7 @@ class Bridge(QObject):
 
     def reason(self, name: str) -> str:
         """Why a command is not available now, as one sentence; "" where it is."""
-        return self.session.unavailable(name) or ""
+        return self.handle.unavailable(name) or ""
 
     # doing
 
@@ -78,10 +75,7 @@ class Bridge(QObject):
         if isinstance(result, Mapping):
             self._settle(name, args, result, then)
             return result
-        self.jobs[result.id] = result
-        self._callbacks[result.id] = (name, args, then)
-        self._watch.start()
-        self.jobs_changed.emit()
+        result.then(lambda answer: self._settle(name, args, answer, then))
         return result
 
     def read(self, name: str, args: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
@@ -97,7 +91,7 @@ class Bridge(QObject):
 
     def close(self) -> None:
         """Lets go of the scene's signals and timers."""
-        self._watch.stop()
+        self._unsubscribe()
         self._dirty.stop()
         self.scene.state_changed.disconnect(self._on_state)
         self.scene.resident_changed.disconnect(self._on_resident)
@@ -119,14 +113,12 @@ class Bridge(QObject):
             error = answer.get("error") or {"message": tr("Nothing was done.")}
             self.failed.emit(name, args, error)
 
-    def _poll_jobs(self) -> None:
-        for key, job in list(self.jobs.items()):
-            if job.done:
-                del self.jobs[key]
-                name, args, then = self._callbacks.pop(key)
-                self._settle(name, args, job.result(), then)
-        if not self.jobs:
-            self._watch.stop()
+    def _on_job(self, event: Mapping[str, Any]) -> None:
+        facts = event["job"]
+        if facts["state"] == "running":
+            self.jobs[facts["id"]] = facts
+        else:
+            self.jobs.pop(facts["id"], None)
         self.jobs_changed.emit()
 
     def _on_state(self, before: Any, after: Any) -> None:

@@ -1,0 +1,182 @@
+"""A panel that is a list: rows, buttons under it, and one teaching line while it is empty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QBrush, QShowEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QPushButton,
+    QStackedLayout,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from oniyanma.registry.actor import Actor
+
+from .. import theme as themes
+from ..text import tr
+
+KEY = Qt.ItemDataRole.UserRole
+WHO = {"human": "ph.user", "ai": "ph.sparkle", "api": "ph.code"}
+
+
+class ListPanel(QWidget):
+    """``columns`` are titles; the first stretches. Subclasses fill ``refresh``."""
+
+    name = ""
+    title = ""
+    columns: Sequence[str] = ()
+    empty = ""
+
+    def __init__(self, bridge: Any, keeper: themes.ThemeKeeper) -> None:
+        super().__init__()
+        self.bridge = bridge
+        self.keeper = keeper
+        self.setObjectName(f"panel.{self.name}")
+        self.tree = QTreeWidget()
+        self.tree.setObjectName(f"list.{self.name}")
+        self.tree.setAccessibleName(self.title)
+        self.tree.setHeaderLabels([tr(column) for column in self.columns])
+        self.tree.setRootIsDecorated(False)
+        self.tree.setUniformRowHeights(True)
+        self.tree.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.tree.setAllColumnsShowFocus(True)
+        header = self.tree.header()
+        header.setStretchLastSection(False)
+        for column in range(len(self.columns)):
+            header.setSectionResizeMode(
+                column,
+                QHeaderView.ResizeMode.Stretch if column == 0
+                else QHeaderView.ResizeMode.ResizeToContents,
+            )
+        self.tree.itemActivated.connect(lambda item, _: self.activated(item.data(0, KEY)))
+        self.tree.currentItemChanged.connect(lambda *_: self._buttons_state())
+        self.hint = QLabel(tr(self.empty))
+        self.hint.setProperty("role", "muted")
+        self.hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.hint.setWordWrap(True)
+        self.hint.setContentsMargins(24, 16, 24, 16)
+        self.foot = QHBoxLayout()
+        self.foot.setContentsMargins(8, 4, 8, 6)
+        self.foot.setSpacing(6)
+        self._foot_box = QWidget()
+        self._foot_box.setLayout(self.foot)
+        self._needs_row: list[tuple[QPushButton, Callable[[str], bool]]] = []
+        full = QWidget()
+        column = QVBoxLayout(full)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.tree, 1)
+        column.addWidget(self._foot_box)
+        self.stack = QStackedLayout(self)
+        self.stack.addWidget(self.hint)
+        self.stack.addWidget(full)
+        self._stale = True
+        bridge.state_changed.connect(self._on_state)
+        keeper.changed.connect(lambda _: self.touch())
+
+    # what subclasses give
+
+    def watched(self, state: Any) -> Any:
+        """The part of the state the panel shows: it is filled anew when that changes."""
+        return state
+
+    def refresh(self) -> None:
+        """Fills the list."""
+
+    def activated(self, key: str) -> None:
+        """A row was chosen with Enter or a double-click."""
+
+    # for subclasses
+
+    def button(
+        self, title: str, act: Callable[[str], None], *, fits: Callable[[str], bool] | None = None,
+        command: str = "",
+    ) -> QPushButton:
+        """A button under the list that acts on the chosen row."""
+        button = QPushButton(title)
+        button.setProperty("kind", "quiet")
+        button.setObjectName(f"{self.name}.{command or title}")
+        button.clicked.connect(lambda: act(self.current()))
+        self._needs_row.append((button, fits or (lambda _: True)))
+        self.foot.addWidget(button)
+        button.setEnabled(False)
+        return button
+
+    def row(
+        self, key: str, texts: Sequence[str], *, actor: Actor | None = None, faded: bool = False,
+        align: Sequence[int] = (), color: str = "", tip: str = "",
+    ) -> QTreeWidgetItem:
+        item = QTreeWidgetItem([*texts])
+        item.setData(0, KEY, key)
+        for column in align:
+            item.setTextAlignment(
+                column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            )
+            item.setFont(column, themes.font(12, tabular=True))
+        if faded:
+            for column in range(len(texts)):
+                item.setForeground(column, QBrush(self.keeper.theme.color("muted")))
+            face = themes.font()
+            face.setStrikeOut(True)
+            item.setFont(0, face)
+        if color:
+            item.setForeground(len(texts) - 1, QBrush(themes.QColor(color)))
+        if actor is not None:
+            who = actor.name or {"human": tr("you"), "ai": tr("AI"), "api": tr("API")}[actor.kind]
+            item.setIcon(0, themes.icon(WHO[actor.kind], self.keeper.theme, role="muted"))
+            tip = tip or (f"{who}: {actor.instruction}" if actor.instruction else who)
+        if tip:
+            item.setToolTip(0, tip)
+        self.tree.addTopLevelItem(item)
+        return item
+
+    def current(self) -> str:
+        item = self.tree.currentItem()
+        return str(item.data(0, KEY)) if item is not None else ""
+
+    def touch(self) -> None:
+        """Fills the list now if it can be seen, else when it is next shown."""
+        self._stale = True
+        if self.isVisible():
+            self._fill()
+
+    def _fill(self) -> None:
+        self._stale = False
+        chosen = self.current()
+        place = self.tree.verticalScrollBar().value()
+        self.tree.blockSignals(True)
+        self.tree.clear()
+        self.refresh()
+        for index in range(self.tree.topLevelItemCount()):
+            item = self.tree.topLevelItem(index)
+            if item is not None and item.data(0, KEY) == chosen:
+                self.tree.setCurrentItem(item)
+        self.tree.blockSignals(False)
+        self.tree.verticalScrollBar().setValue(place)
+        self.stack.setCurrentIndex(1 if self.tree.topLevelItemCount() else 0)
+        self._foot_box.setVisible(self.foot.count() > 0)
+        self._buttons_state()
+
+    def _buttons_state(self) -> None:
+        key = self.current()
+        for button, fits in self._needs_row:
+            button.setEnabled(bool(key) and fits(key))
+
+    def _on_state(self, before: Any, after: Any) -> None:
+        if before is None or self.watched(before) != self.watched(after):
+            self.touch()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        super().showEvent(event)
+        if self._stale:
+            self._fill()

@@ -1,0 +1,173 @@
+"""The classes there are: colour with a pattern, name, count, shown or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPixmap, QShowEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QPushButton,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from .. import theme as themes
+from ..numbers import integer
+from ..text import tr
+from ..values import class_color, class_name
+from .base import KEY
+
+PATTERNS = (
+    Qt.BrushStyle.NoBrush, Qt.BrushStyle.FDiagPattern, Qt.BrushStyle.BDiagPattern,
+    Qt.BrushStyle.HorPattern, Qt.BrushStyle.VerPattern, Qt.BrushStyle.CrossPattern,
+    Qt.BrushStyle.DiagCrossPattern, Qt.BrushStyle.Dense6Pattern,
+)
+
+
+def swatch(color: str, number: int, ratio: float) -> QIcon:
+    """A class's colour with a pattern by its number, so that colour alone never decides."""
+    picture = QPixmap(round(16 * ratio), round(16 * ratio))
+    picture.setDevicePixelRatio(ratio)
+    picture.fill(QColor(color))
+    pattern = PATTERNS[number % len(PATTERNS)]
+    if pattern != Qt.BrushStyle.NoBrush:
+        painter = QPainter(picture)
+        ink = QColor("#000000") if QColor(color).lightnessF() > 0.45 else QColor("#ffffff")
+        ink.setAlpha(150)
+        painter.fillRect(0, 0, 16, 16, QBrush(ink, pattern))
+        painter.end()
+    return QIcon(picture)
+
+
+class ClassList(QWidget):
+    """Rows by class number. The tick shows or hides; "Only" shows one and nothing else."""
+
+    def __init__(self, bridge: Any, keeper: themes.ThemeKeeper) -> None:
+        super().__init__()
+        self.bridge = bridge
+        self.keeper = keeper
+        self.setObjectName("classes")
+        self.tree = QTreeWidget()
+        self.tree.setObjectName("list.classes")
+        self.tree.setAccessibleName(tr("Classes"))
+        self.tree.setHeaderHidden(True)
+        self.tree.setColumnCount(2)
+        self.tree.setRootIsDecorated(False)
+        self.tree.setUniformRowHeights(True)
+        self.tree.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.tree.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        header = self.tree.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        self.tree.itemChanged.connect(self._ticked)
+        self.all = QPushButton(tr("All"))
+        self.only = QPushButton(tr("Only this"))
+        self.pick = QPushButton(tr("Select"))
+        self.all.setObjectName("classes.all")
+        self.only.setObjectName("classes.only")
+        self.pick.setObjectName("classes.select")
+        self.all.clicked.connect(self._show_all)
+        self.only.clicked.connect(lambda: self._with_current("only"))
+        self.pick.clicked.connect(lambda: self._with_current("select"))
+        row = QHBoxLayout()
+        for button in (self.all, self.only, self.pick):
+            button.setProperty("kind", "quiet")
+            row.addWidget(button)
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(4, 0, 4, 0)
+        column.addWidget(self.tree)
+        column.addLayout(row)
+        self._known: dict[int, int] = {}
+        self._stale = True
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(300)
+        self._soon.timeout.connect(self.refresh)
+        bridge.state_changed.connect(self._on_state)
+        bridge.resident_changed.connect(self._later)
+
+    def _later(self) -> None:
+        if not self._soon.isActive():
+            self._soon.start(300)
+
+    def _on_state(self, before: Any, after: Any) -> None:
+        if (
+            before is None
+            or before.clouds != after.clouds
+            or before.events != after.events
+            or before.hidden_classes != after.hidden_classes
+            or before.display.class_colors != after.display.class_colors
+        ):
+            self._soon.start(0)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        super().showEvent(event)
+        if self._stale:
+            self._soon.start(0)
+
+    def refresh(self) -> None:
+        if not self.isVisible():
+            self._stale = True
+            return
+        self._stale = False
+        state = self.bridge.state
+        answer = self.bridge.read("queryClasses") or {}
+        counts = {int(row["class"]): int(row["count"]) for row in answer.get("classes", [])}
+        for entry in state.clouds:  # classes of the file that are not on screen now
+            for number in self.bridge.view.cloud_info(entry.id).classes:
+                counts.setdefault(int(number), 0)
+        for number in state.hidden_classes:
+            counts.setdefault(int(number), 0)
+        chosen = self.tree.currentItem().data(0, KEY) if self.tree.currentItem() else None
+        self.tree.blockSignals(True)
+        self.tree.clear()
+        for number in sorted(counts):
+            item = QTreeWidgetItem([f"{number}  {class_name(number)}", integer(counts[number])])
+            item.setData(0, KEY, number)
+            item.setIcon(0, swatch(class_color(state, number), number, self.devicePixelRatioF()))
+            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+            hidden = number in state.hidden_classes
+            item.setCheckState(0, Qt.CheckState.Unchecked if hidden else Qt.CheckState.Checked)
+            item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            item.setFont(1, themes.font(12, tabular=True))
+            if hidden or not counts[number]:
+                item.setForeground(1, self.keeper.theme.color("muted"))
+            self.tree.addTopLevelItem(item)
+            if number == chosen:
+                self.tree.setCurrentItem(item)
+        self.tree.blockSignals(False)
+        rows = max(1, self.tree.topLevelItemCount())
+        height = self.tree.sizeHintForRow(0) if self.tree.topLevelItemCount() else 28
+        self.tree.setFixedHeight(rows * height + 4)
+
+    def _ticked(self, item: QTreeWidgetItem, column: int) -> None:
+        if column == 0:
+            shown = item.checkState(0) == Qt.CheckState.Checked
+            self.bridge.run(
+                "setClassVisibility", {"classes": [item.data(0, KEY)], "visible": shown}
+            )
+
+    def _show_all(self) -> None:
+        hidden = sorted(self.bridge.state.hidden_classes)
+        if hidden:
+            self.bridge.run("setClassVisibility", {"classes": hidden, "visible": True})
+
+    def _with_current(self, what: str) -> None:
+        item = self.tree.currentItem()
+        if item is None:
+            return
+        number = item.data(0, KEY)
+        if what == "only":
+            self.bridge.run(
+                "setClassVisibility", {"classes": [number], "visible": True, "only": True}
+            )
+        else:
+            self.bridge.run("selectWhere", {"classes": [number]})
