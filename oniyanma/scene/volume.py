@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from oniyanma.rules.polygon import PolygonRaster
 from oniyanma.scene.measure import crosses_itself, plan_area
 from oniyanma.scene.units import Frame, MeasureError
 
@@ -37,6 +38,7 @@ class SurfaceGrid:
         self.polygon = polygon
         self.cell = cell
         self.low = polygon[:, :2].min(axis=0)
+        self._outline = PolygonRaster([(float(x), float(y)) for x, y in polygon[:, :2]])
         extent = polygon[:, :2].max(axis=0) - self.low
         self.columns, self.rows = (max(1, math.ceil(e / cell - 1e-9)) for e in extent)
         if self.columns * self.rows > MAX_CELLS:
@@ -56,7 +58,7 @@ class SurfaceGrid:
 
     def add(self, xyz: Array) -> None:
         """Points (n, 3) in world coordinates; those outside the polygon are left out."""
-        xyz = xyz[points_in_polygon(xyz[:, 0], xyz[:, 1], self.polygon[:, :2])]
+        xyz = xyz[self._outline.contains(xyz[:, 0], xyz[:, 1])]
         if not len(xyz):
             return
         local = xyz[:, :2] - self.low
@@ -86,21 +88,6 @@ class SurfaceGrid:
         rest = np.full(len(self.count), np.nan)
         rest[full] = mean_z - (plane[0] + plane[1] * mean_x + plane[2] * mean_y)
         return plane, fill_gaps(rest.reshape(self.rows, self.columns))
-
-
-def points_in_polygon(x: Array, y: Array, polygon: Array) -> npt.NDArray[np.bool_]:
-    """Even-odd test of points against a polygon (n, 2); elementwise, coordinates as they come."""
-    inside = np.zeros(len(x), dtype=np.bool_)
-    low, high = polygon.min(axis=0), polygon.max(axis=0)
-    near = np.flatnonzero((x >= low[0]) & (x <= high[0]) & (y >= low[1]) & (y <= high[1]))
-    px, py = x[near], y[near]
-    odd = np.zeros(len(near), dtype=np.bool_)
-    for (xi, yi), (xj, yj) in zip(polygon, np.roll(polygon, 1, axis=0), strict=True):
-        crossed = (yi > py) != (yj > py)
-        if yi != yj:
-            odd ^= crossed & (px < (xj - xi) * (py - yi) / (yj - yi) + xi)
-    inside[near] = odd
-    return inside
 
 
 def fit_plane(x: Array, y: Array, z: Array, weight: Array) -> Array:

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from oniyanma.clouds.model import DEGREE, FOOT, METRE, US_FOOT, Crs
+from oniyanma.rules.polygon import even_odd
 from oniyanma.scene.measure import plan_area
 from oniyanma.scene.section import Section, SectionBins
 from oniyanma.scene.units import Frame, MeasureError, frame_of
@@ -21,7 +22,6 @@ from oniyanma.scene.volume import (
     coverage,
     default_cell,
     fill_gaps,
-    points_in_polygon,
     volume,
 )
 
@@ -190,9 +190,9 @@ def test_a_volume_is_the_same_at_utm_coordinates(seed: int, cell: float) -> None
     rng = np.random.default_rng(seed)
     xyz = np.round(rng.uniform([-10, -10, 1], [10, 10, 3], (5000, 3)), 3)
     shift = np.array([432_187.5, 5_312_764.25, 811.125])
-    inside = points_in_polygon(xyz[:, 0], xyz[:, 1], polygon[:, :2])
+    inside = even_odd(xyz[:, 0], xyz[:, 1], polygon[:, :2])
     moved = xyz + shift
-    assume((inside == points_in_polygon(moved[:, 0], moved[:, 1], (polygon + shift)[:, :2])).all())
+    assume((inside == even_odd(moved[:, 0], moved[:, 1], (polygon + shift)[:, :2])).all())
     cells = (xyz[inside, :2] - polygon[:, :2].min(axis=0)) / cell
     assume(np.abs(cells - np.round(cells)).min() > 1e-6)
     here = measured(polygon, xyz, "lowest", cell)

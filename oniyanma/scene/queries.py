@@ -1,0 +1,281 @@
+"""Questions about the points that can be seen: distributions, classes, one point, density.
+
+Answers say what they were taken from: ``basis`` "resident" is the LOD sample of the view,
+"header" what the file says of all its points, "full" every point read for it. With nothing to
+ask, ``note`` says why. Nothing is rounded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oniyanma.clouds.model import CloudInfo, Vec3
+from oniyanma.scene.classes import class_name
+from oniyanma.scene.ports import SceneView
+from oniyanma.scene.records import RecordError
+from oniyanma.scene.sample import Seen, nearest, nothing, other_crs, scene_frame, seen
+from oniyanma.scene.state import SceneState
+
+ALIASES: Mapping[str, str] = {
+    "elevation": "z",
+    "return": "return_number",
+    "returns": "return_number",
+    "returnNumber": "return_number",
+    "numberOfReturns": "number_of_returns",
+    "gpsTime": "gps_time",
+    "source": "point_source_id",
+    "sources": "point_source_id",
+    "pointSourceId": "point_source_id",
+    "scanAngle": "scan_angle",
+    "userData": "user_data",
+}
+"""The commands' names of attributes, beside those of the file (laspy's)."""
+
+Values = npt.NDArray[Any]
+ReadAttribute = Callable[[Seen, str], Values | None]
+
+
+def elevation(view: SceneView, bins: int, cloud: str | None = None) -> dict[str, Any]:
+    """Real Z of the seen points: as stored, no offset taken off and nothing exaggerated."""
+    answer = distribution(lambda: (one.axis(2) for one in seen(view, cloud)), bins)
+    frame = scene_frame(view)
+    answer["unit"] = "unknown" if frame is None else frame.vertical.name
+    answer["basis"] = "resident"
+    notes = list(frame.notes) if frame is not None else []
+    return _noted(answer, view, cloud, notes)
+
+
+def classes(view: SceneView, cloud: str | None = None) -> dict[str, Any]:
+    """Seen points by class, with the classes that are switched off told as such."""
+    counts = np.zeros(256, dtype=np.int64)
+    for one in seen(view, cloud, all_classes=True):
+        counts += np.bincount(one.classes(), minlength=256)
+    hidden = view.state.hidden_classes
+    rows: list[dict[str, Any]] = [
+        {
+            "class": code,
+            "name": class_name(code),
+            "count": int(counts[code]),
+            "visible": code not in hidden,
+        }
+        for code in np.flatnonzero(counts).tolist()
+    ]
+    points = sum(row["count"] for row in rows if row["visible"])
+    answer = {"classes": rows, "points": points, "unit": "points", "basis": "resident"}
+    return _noted(answer, view, cloud, [])
+
+
+def histogram(
+    view: SceneView,
+    name: str,
+    bins: int,
+    limits: tuple[float | None, float | None] | None,
+    cloud: str | None,
+    read: ReadAttribute,
+) -> dict[str, Any]:
+    """The distribution of an attribute of the seen points.
+
+    Scaled dimensions as real values, a no-data value is none, class after the edits. ``read``
+    gives a node's raw attribute, (n,), for one that may not be resident. RecordError where no
+    cloud asked has it.
+    """
+    key = checked_attribute(view, name, cloud)
+    nodes = list(seen(view, cloud))
+    low, high = limits or (None, None)
+
+    def values() -> Iterator[Values]:
+        for one in nodes:
+            found = attribute_values(one, key, read)
+            if found is None:
+                continue
+            if low is not None:
+                found = found[found >= low]
+            yield found if high is None else found[found <= high]
+
+    answer = distribution(values, bins)
+    answer |= {"attribute": name, "unit": _unit(view, key, cloud), "basis": "resident"}
+    if nodes and not answer["count"]:
+        answer["note"] = f"No seen point has a value of {name}" + (
+            " in this range" if limits else ""
+        )
+        return answer
+    return _noted(answer, view, cloud, [])
+
+
+def checked_attribute(view: SceneView, name: str, cloud: str | None) -> str:
+    """The file's name of an attribute; RecordError where no cloud asked has it."""
+    key = ALIASES.get(name, name)
+    if key in ("x", "y", "z", "classification") or not view.state.clouds:
+        return key
+    shown = [e.id for e in view.state.clouds if cloud in (None, e.id)]
+    names = {d.name for id in shown for d in view.cloud_info(id).dimensions}
+    if key not in names:
+        known = ", ".join(sorted(names - {"X", "Y", "Z"}))
+        raise RecordError(f"No cloud has an attribute {name!r}; there are: {known}.", missing=True)
+    return key
+
+
+def attribute_values(one: Seen, key: str, read: ReadAttribute) -> Values | None:
+    """Real values of the seen points of a node, those without a value left out; raw numbers
+    stay whole numbers. None where the node's cloud has no such attribute."""
+    if key in ("x", "y", "z"):
+        return one.axis("xyz".index(key))
+    if key == "classification":
+        return one.classes()
+    raw = one.node.attributes.get(key)
+    if raw is None:
+        raw = read(one, key)
+    if raw is None or np.ndim(raw) != 1:
+        return None
+    return real_values(one.info, key, raw[one.mask])
+
+
+def real_values(info: CloudInfo, key: str, raw: Values) -> Values:
+    """Raw values as real ones, without no-data and NaN; whole numbers where nothing scales."""
+    dimension = next((d for d in info.dimensions if d.name == key), None)
+    if dimension is not None and dimension.no_data is not None:
+        raw = raw[raw != dimension.no_data]
+    if dimension is not None and (dimension.scale, dimension.offset) != (None, None):
+        scale = 1.0 if dimension.scale is None else dimension.scale
+        offset = 0.0 if dimension.offset is None else dimension.offset
+        return raw * scale + offset
+    if np.issubdtype(raw.dtype, np.floating):
+        return raw[np.isfinite(raw)]
+    return raw
+
+
+def distribution(blocks: Callable[[], Iterable[Values]], bins: int) -> dict[str, Any]:
+    """min, max, mean, count and equal bins (from, to, count; the last one closed) of blocks.
+
+    ``blocks`` is called twice and gives the same arrays (n,) both times. Whole numbers keep
+    their type; the mean is of values about the first, so that it keeps its digits.
+    """
+    low = high = first = None
+    count, total = 0, 0.0
+    for values in blocks():
+        if not len(values):
+            continue
+        a, b = values.min().item(), values.max().item()
+        if low is None or high is None or first is None:
+            low, high, first = a, b, values[0].item()
+        low, high = min(low, a), max(high, b)
+        count += len(values)
+        total += float((values.astype(np.float64) - float(first)).sum())
+    if low is None or high is None or first is None:
+        return {"min": None, "max": None, "mean": None, "count": 0, "points": 0, "bins": []}
+    mean = min(max(float(first) + total / count, float(low)), float(high))
+    edges = np.linspace(float(low), float(high), bins + 1) if high > low else np.array([low, high])
+    counts = np.zeros(len(edges) - 1, dtype=np.int64)
+    for values in blocks():
+        counts += np.histogram(values.astype(np.float64), bins=edges)[0]
+    rows = [
+        {"from": float(edges[i]), "to": float(edges[i + 1]), "count": int(n)}
+        for i, n in enumerate(counts)
+    ]
+    return {"min": low, "max": high, "mean": mean, "count": count, "points": count, "bins": rows}
+
+
+def _unit(view: SceneView, key: str, cloud: str | None) -> str:
+    frame = scene_frame(view)
+    if key in ("x", "y", "z") and frame is not None:
+        unit = frame.vertical if key == "z" else frame.crs.horizontal
+        return unit.name
+    if key == "gps_time":
+        kinds = {view.cloud_info(e.id).gps_time for e in view.state.clouds if cloud in (None, e.id)}
+        if kinds == {"week"}:
+            return "s of the GPS week"
+        return "s (GPS time less 1e9)" if kinds == {"adjusted"} else "s"
+    if key == "scan_angle":
+        return "0.006 deg"
+    return "deg" if key == "scan_angle_rank" else "none"
+
+
+def _noted(
+    answer: dict[str, Any], view: SceneView, cloud: str | None, notes: list[str]
+) -> dict[str, Any]:
+    odd = other_crs(view) if cloud is None else None
+    if odd is not None:
+        notes.append(odd)
+    if not answer["points"]:
+        notes.insert(0, nothing(view, cloud))
+    if notes:
+        answer["note"] = " ".join(notes)
+    return answer
+
+
+def point_at(
+    view: SceneView,
+    target: Vec3,
+    radius: float | None,
+    read: Callable[[Seen], Mapping[str, Values]],
+) -> dict[str, Any]:
+    """The seen point nearest to a world place; ``found`` false with the reason in ``note``."""
+    found = nearest(view, target, math.inf if radius is None else radius)
+    if found is None:
+        here = next(iter(seen(view)), None)
+        why = nothing(view) if here is None else f"No seen point within {radius:g} of this place"
+        return {"found": False, "points": 0, "basis": "resident", "note": why}
+    one, index, distance = found
+    return point_facts(view, one, index, read(one)) | {"distance": distance}
+
+
+def point_facts(
+    view: SceneView, one: Seen, index: int, attributes: Mapping[str, Values]
+) -> dict[str, Any]:
+    """All that is known of a point: exact coordinates, LAS integers, every attribute.
+
+    ``attributes`` raw arrays (n,) of its node. ``classification`` is the one after edits, the
+    file's own beside it where it differs.
+    """
+    info, node = one.info, one.node
+    raw = [int(v) for v in node.xyz[index]]
+    x, y, z = (raw[i] * info.scale[i] + info.offset[i] for i in range(3))
+    values: dict[str, Any] = {}
+    for name, array in attributes.items():
+        taken = array[index : index + 1]
+        if taken.ndim != 1:
+            values[name] = taken[0].tolist()
+            continue
+        real = real_values(info, name, taken)
+        values[name] = real[0].item() if len(real) else None
+    edited = int(node.classification[index])
+    if values.get("classification", edited) != edited:
+        values["classificationInFile"] = values["classification"]
+    values["classification"] = edited
+    answer = {
+        "found": True,
+        "points": 1,
+        "x": x,
+        "y": y,
+        "z": z,
+        "raw": raw,
+        "cloud": node.id.cloud,
+        "className": class_name(edited),
+        "attributes": values,
+        "basis": "resident",
+    }
+    frame = scene_frame(view)
+    if frame is not None:
+        answer["unit"] = frame.crs.horizontal.name
+        answer["verticalUnit"] = frame.vertical.name
+    time = values.get("gps_time")
+    if info.gps_time == "adjusted" and isinstance(time, float):
+        answer["gpsDate"] = gps_date(time)
+    return answer
+
+
+def gps_date(adjusted: float) -> str:
+    """Adjusted standard GPS time (seconds since 1980-01-06 less 1e9) as a date on the GPS clock."""
+    date = datetime(1980, 1, 6, tzinfo=UTC) + timedelta(seconds=adjusted + 1e9)
+    return date.isoformat(timespec="milliseconds").replace("+00:00", " GPS")
+
+
+def shown_clouds(state: SceneState, cloud: str | None) -> list[str]:
+    """Ids of the visible clouds asked for."""
+    return [e.id for e in state.clouds if e.visible and cloud in (None, e.id)]

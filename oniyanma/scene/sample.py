@@ -1,0 +1,146 @@
+"""The resident points that can be seen, node by node: what every query is asked of.
+
+Seen is what is neither hidden nor deleted, inside the clip, and of a class that is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from oniyanma.clouds.model import CloudInfo, Vec3
+from oniyanma.rules.block import PointBlock
+from oniyanma.scene.edits import block_of
+from oniyanma.scene.ports import CLIPPED, DELETED, HIDDEN, ResidentNode, SceneView
+from oniyanma.scene.records import RecordError
+from oniyanma.scene.state import SceneState
+from oniyanma.scene.units import Frame, frame_of
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+GONE = HIDDEN | DELETED | CLIPPED
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A node with the mask of its points that can be seen, bool (n,)."""
+
+    node: ResidentNode
+    info: CloudInfo
+    mask: Mask
+
+    @property
+    def count(self) -> int:
+        return int(np.count_nonzero(self.mask))
+
+    def axis(self, axis: int) -> Floats:
+        """World coordinates of the seen points along one axis."""
+        values: Floats = self.node.xyz[self.mask, axis] * self.info.scale[axis]
+        values += self.info.offset[axis]
+        return values
+
+    def xyz(self) -> Floats:
+        """World coordinates of the seen points, (m, 3)."""
+        return np.column_stack([self.axis(0), self.axis(1), self.axis(2)])
+
+    def classes(self) -> npt.NDArray[np.uint8]:
+        """Their classes after the edits."""
+        return self.node.classification[self.mask]
+
+    def block(self) -> PointBlock:
+        """All points of the node, as rules and attributes want them."""
+        return block_of(self.node.id.cloud, self.info, self.node.xyz, self.node.attributes)
+
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Lowest and highest world coordinates of all points of the node."""
+        return self.block().bounds
+
+
+def hidden_table(state: SceneState) -> Mask:
+    """bool (256,): which classes are not shown."""
+    table = np.zeros(256, dtype=np.bool_)
+    table[list(state.hidden_classes)] = True
+    return table
+
+
+def seen(view: SceneView, cloud: str | None = None, *, all_classes: bool = False) -> Iterator[Seen]:
+    """The resident nodes with any point to be seen; ``cloud`` None: of every visible cloud."""
+    hidden = hidden_table(view.state)
+    look_up = not all_classes and bool(hidden.any())
+    for node in view.resident():
+        if cloud is not None and node.id.cloud != cloud:
+            continue
+        mask = (node.flags & GONE) == 0
+        if look_up:
+            mask &= ~hidden[node.classification]
+        if mask.any():
+            yield Seen(node, view.cloud_info(node.id.cloud), mask)
+
+
+def known_cloud(state: SceneState, cloud: str | None) -> None:
+    """RecordError where ``cloud`` is no open cloud."""
+    if cloud is not None and all(entry.id != cloud for entry in state.clouds):
+        ids = ", ".join(entry.id for entry in state.clouds) or "none yet"
+        raise RecordError(f"There is no cloud {cloud!r}; there are: {ids}.", missing=True)
+
+
+def nothing(view: SceneView, cloud: str | None = None) -> str:
+    """Why there is no point to be seen, and what to do: said beside a count of 0."""
+    state = view.state
+    if not state.clouds:
+        return "No cloud is open (open one first)"
+    shown = [e for e in state.clouds if e.visible and cloud in (None, e.id)]
+    if not shown:
+        what = "No cloud is shown" if cloud is None else f"Cloud {cloud} is not shown"
+        return f"{what} (setCloudVisibility shows it)"
+    if not any(cloud in (None, node.id.cloud) for node in view.resident()):
+        return "No point is in view (fitView brings all of them there)"
+    return "Every resident point is hidden, deleted, clipped or of a class that is not shown"
+
+
+def scene_frame(view: SceneView) -> Frame | None:
+    """Units of the scene, which are those of its first cloud; None without one."""
+    clouds = view.state.clouds
+    return frame_of(view.cloud_info(clouds[0].id).crs) if clouds else None
+
+
+def other_crs(view: SceneView) -> str | None:
+    """A sentence where a visible cloud has another CRS than the scene; None: all the same."""
+    clouds = view.state.clouds
+    if not clouds:
+        return None
+    first = view.cloud_info(clouds[0].id).crs
+    odd = [e.id for e in clouds if e.visible and view.cloud_info(e.id).crs != first]
+    if not odd:
+        return None
+    return f"Not in the scene's CRS ({first.name}), taken as they are: {', '.join(odd)}."
+
+
+def nearest(view: SceneView, target: Vec3, radius: float) -> tuple[Seen, int, float] | None:
+    """The seen point nearest to a world place, in space: its node, index and distance.
+
+    None with no point within ``radius`` (which may be infinite). Distances are of the numbers
+    as they are, in the unit of the coordinates. Nodes too far away are not looked into.
+    """
+    at = np.asarray(target, dtype=np.float64)
+    best: tuple[Seen, int, float] | None = None
+    limit = radius
+    nodes: list[tuple[float, int, Seen]] = []
+    for one in seen(view):
+        low, high = one.bounds()
+        gap = np.maximum(np.maximum(low - at, at - high), 0.0)
+        nodes.append((float(np.sqrt((gap * gap).sum())), len(nodes), one))
+    for gap_, _, one in sorted(nodes, key=lambda n: n[:2]):
+        if gap_ > limit:
+            break
+        index = np.flatnonzero(one.mask)
+        d = one.xyz() - at
+        away = np.sqrt((d * d).sum(axis=1))
+        k = int(np.argmin(away))
+        if away[k] <= limit and (best is None or away[k] < best[2]):
+            best = one, int(index[k]), float(away[k])
+            limit = best[2]
+    return best
