@@ -66,16 +66,13 @@ def cube_for(
 ) -> Cube:
     """The cube for LAS integers from ``mins`` to ``maxs`` (3,), both included.
 
-    Its faces lie half an integer step outside the points and its side is a whole number of steps
-    divisible by 4096 (of the coarsest axis), so that no point lies on a cell's face.
+    It begins at the lowest corner and its side is the longest extent, as other COPC writers have
+    it: some readers derive a node's box from the header's bounds instead of the COPC record.
     """
     scale, offset = np.asarray(scale, np.float64), np.asarray(offset, np.float64)
     ends = np.stack([mins, maxs]).astype(np.float64) * scale + offset
-    step = np.abs(scale)
-    extent = float((ends.max(axis=0) - ends.min(axis=0) + step).max())
-    unit = float(step.max()) * (1 << 12)
-    side = max(1.0, np.ceil(extent / unit * (1 + 1e-12))) * unit
-    return Cube(ends.min(axis=0) - 0.5 * step, side, scale, offset)
+    side = float((ends.max(axis=0) - ends.min(axis=0)).max()) or float(np.abs(scale).max())
+    return Cube(ends.min(axis=0), side, scale, offset)
 
 
 def cell_indices(

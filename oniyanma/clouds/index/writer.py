@@ -68,7 +68,6 @@ class CopcWriter:
         self._laz = lazrs.LazVlr.new_for_compression(format_id, extra_bytes, True)
         self._cube = cube
         self._vlrs = _carried(source, wkt)
-        self._wkt = any(v.user_id == "LASF_Projection" and v.record_id == 2112 for v in self._vlrs)
         self._table: list[tuple[int, int]] = []
         self._entries: list[tuple[tuple[int, int, int, int], int, int, int]] = []
         self._info = RawVlr("copc", 1, "COPC info VLR", bytes(160))
@@ -157,7 +156,7 @@ class CopcWriter:
         return HEADER.pack(
             b"LASF",
             source.file_source_id,
-            encoding | (WKT_BIT if self._wkt else 0),
+            encoding | WKT_BIT,  # LAS 1.4 asks for it in formats 6 to 10, with or without a CRS
             source.uuid.bytes_le,
             1,
             4,
