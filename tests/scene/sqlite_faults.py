@@ -6,14 +6,13 @@ is set for the whole process, through the very library that Python's sqlite3 use
 
 from __future__ import annotations
 
+import _sqlite3
 import contextlib
 import ctypes
 import os
-import re
 import signal
-import sqlite3
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,27 +45,25 @@ _CALLS = {
     "open": (_I, _S, _I, _I),
     "mmap": (_P, _P, ctypes.c_size_t, _I, _I, _I, ctypes.c_int64),
 }
+FILLS = ("pwrite64", "pwrite", "write", "ftruncate")  # what a full disk refuses
 WRITES = ("pwrite64", "pwrite", "write", "ftruncate", "unlink")
 Intercept = Callable[[str, tuple[object, ...]], int]  # an errno; 0: let it through
 
 
-def _library() -> ctypes.CDLL:
-    sqlite3.connect(":memory:").close()
+def _vfs_find() -> Callable[[object], Any]:
+    # Through Python's own module: other packages bring an SQLite of theirs into the process.
     try:
-        found = re.search(r"\S*/libsqlite3\S*", Path("/proc/self/maps").read_text())
-    except OSError:
-        found = None
-    if found is None:
-        pytest.skip("Python's sqlite3 is not the system's shared library: no faults to inject")
-    return ctypes.CDLL(found.group())
+        find = ctypes.CDLL(_sqlite3.__file__).sqlite3_vfs_find
+    except (AttributeError, OSError):
+        pytest.skip("Python's sqlite3 hides its system calls: no faults can be injected")
+    find.restype = ctypes.POINTER(_Vfs)
+    return find
 
 
 @contextlib.contextmanager
 def intercepted(intercept: Intercept, names: tuple[str, ...] = WRITES) -> Iterator[None]:
     """While inside, ``intercept`` is asked before each of these calls of any connection."""
-    find = _library().sqlite3_vfs_find
-    find.restype = ctypes.POINTER(_Vfs)
-    vfs = find(None)
+    vfs = _vfs_find()(None)
     set_call, get_call = _SET(vfs.contents.xSetSystemCall), _GET(vfs.contents.xGetSystemCall)
     kept = []
     for name in names:

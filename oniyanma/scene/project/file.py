@@ -30,6 +30,14 @@ T = TypeVar("T")
 _NETWORK = frozenset(
     ("nfs", "nfs4", "cifs", "smbfs", "smb2", "smb3", "9p", "afpfs", "webdav", "davfs")
 ) | {"fuse.sshfs", "fuse.davfs2", "fuse.rclone"}
+_NO_WAL = frozenset(  # what SQLite says where a write-ahead log can't work
+    (
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_READONLY,
+    )
+)
 _BUSY_SECONDS = 5.0
 
 
@@ -123,40 +131,43 @@ class ProjectFile:
         return self._connection
 
     def _open(self) -> None:
-        name = ":memory:" if self.path is None else str(self.path)
-        self._connection = connection = connect(name)
-        self.journal = choose_journal(connection, self.path)
-        schema.upgrade(connection)
+        self._connection, self.journal = connect_writing(self.path)
+        schema.upgrade(self._connection)
 
 
 def connect(name: str, *, uri: bool = False) -> sqlite3.Connection:
     return sqlite3.connect(name, timeout=_BUSY_SECONDS, isolation_level=None, uri=uri)
 
 
-def choose_journal(connection: sqlite3.Connection, path: Path | None) -> str:
-    """Set WAL, or a rollback journal where WAL can't work; the mode in force."""
+def connect_writing(path: Path | None) -> tuple[sqlite3.Connection, str]:
+    """A connection that writes, and its journal: WAL, or "delete" where WAL can't work."""
+    name = ":memory:" if path is None else str(path)
     if path is not None and not on_network(path):
+        connection = connect(name)
         try:
             (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
             if mode == "wal":
                 connection.execute("PRAGMA synchronous=FULL")
                 connection.execute("BEGIN IMMEDIATE")
                 connection.execute("ROLLBACK")
-                return "wal"
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF not in (
-                sqlite3.SQLITE_IOERR,
-                sqlite3.SQLITE_CANTOPEN,
-                sqlite3.SQLITE_PROTOCOL,
-            ):
+                return connection, "wal"
+            connection.close()
+        except BaseException as error:
+            connection.close()
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NO_WAL:
                 raise
-    # A file already in WAL leaves it without shared memory only under an exclusive lock.
-    connection.execute("PRAGMA locking_mode=EXCLUSIVE")
-    (mode,) = connection.execute("PRAGMA journal_mode=DELETE").fetchone()
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA locking_mode=NORMAL")
-    connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # lets go of the lock
-    return str(mode)
+    connection = connect(name)
+    try:
+        # A file already in WAL leaves it without shared memory only under an exclusive lock.
+        connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+        (mode,) = connection.execute("PRAGMA journal_mode=DELETE").fetchone()
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA locking_mode=NORMAL")
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # lets go of the lock
+    except BaseException:
+        connection.close()
+        raise
+    return connection, str(mode)
 
 
 def on_network(path: Path) -> bool:
@@ -189,7 +200,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _connect_reading(path: Path, stack: contextlib.ExitStack) -> sqlite3.Connection:
-    # Not mode=ro: that leaves its shared memory behind, and can't undo what a killed program began.
+    # Not mode=ro: that leaves its shared memory behind, and can't undo what a dead program began.
     connection = connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)
     try:
         connection.execute("PRAGMA query_only=1")
@@ -197,9 +208,9 @@ def _connect_reading(path: Path, stack: contextlib.ExitStack) -> sqlite3.Connect
         return connection
     except sqlite3.OperationalError as error:
         connection.close()
-        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+        if error.sqlite_errorcode & 0xFF not in _NO_WAL:
             raise
-    # A file in WAL where nothing can be written beside it: read a copy, with its log.
+    # A file in WAL where nothing can be written or shared beside it: read a copy, with its log.
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="oniyanma-")))
     copy = folder / "project"
     for end in ("", "-wal", "-journal"):
@@ -213,26 +224,30 @@ def copy_into(source: sqlite3.Connection, target: Path) -> None:
 
     What was at ``target`` is written over; on failure nothing is left there.
     """
-    for leftover in (
-        target,
-        *(target.with_name(target.name + end) for end in ("-wal", "-journal")),
-    ):
-        leftover.unlink(missing_ok=True)
+    remove_project(target)
     try:
         with contextlib.closing(connect(str(target))) as connection:
             source.backup(connection)
             connection.execute("PRAGMA journal_mode=DELETE")
         sync(target)
     except BaseException:
-        target.unlink(missing_ok=True)
+        remove_project(target)
         raise
+
+
+def make_empty(target: Path) -> None:
+    """Make an empty project, whole in its one file. On failure the caller removes it."""
+    with contextlib.closing(connect(str(target))) as connection:
+        schema.upgrade(connection)
+    sync(target)
 
 
 def put_in_place(temporary: Path, target: Path) -> None:
     """Put a finished file in its place, atomically and for good.
 
-    The caller holds the target's lock. A log left beside the target by a killed program is
-    folded into it first: beside another file it would be replayed into that one.
+    The caller holds the target's lock, and all of ``temporary`` is in its one file. A log left
+    beside the target by a killed program is folded into it first: beside another file it would
+    be replayed into that one.
     """
     try:
         if any(target.with_name(target.name + end).exists() for end in ("-wal", "-journal")):
@@ -240,7 +255,7 @@ def put_in_place(temporary: Path, target: Path) -> None:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         os.replace(temporary, target)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        remove_project(temporary)
         raise
     sync(target.parent)
 

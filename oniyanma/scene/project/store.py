@@ -30,6 +30,7 @@ from oniyanma.scene.project.file import (
     ProjectFile,
     connect,
     copy_into,
+    make_empty,
     put_in_place,
     reading,
     remove_project,
@@ -65,6 +66,7 @@ class Store:
 
     def __init__(self, opened: Opened) -> None:
         self._file = opened.file
+        self._stored = opened.stored
         self._head = self._file.run(_read_head)
         self._pending: Opened | None = None
         self.reports = opened.reports
@@ -77,7 +79,8 @@ class Store:
     # --- LogSink ----------------------------------------------------------------------
 
     def write(self, entry: LogEntry | None, before: SceneState, after: SceneState) -> None:
-        """Store the log line and what ``after`` changed of ``before``, all or nothing.
+        """Store the log line and what ``after`` differs in from what the file holds, all or
+        nothing (``before`` is the port's; the file decides).
 
         Raises ProjectError, and then neither the file nor the project in use has changed.
         """
@@ -86,7 +89,8 @@ class Store:
             pending.close()  # the command that opened it came to nothing
             pending = None
         if pending is None:
-            self._head = _commit(self._file, self._head, entry, before, after)
+            self._head = _commit(self._file, self._head, entry, self._stored, after)
+            self._stored = after
             return
         try:
             head = pending.file.run(_read_head)
@@ -94,7 +98,8 @@ class Store:
         except BaseException:
             pending.close()
             raise
-        former, self._file, self.reports = self._file, pending.file, pending.reports
+        former, self._file, self._stored = self._file, pending.file, after
+        self.reports = pending.reports
         _close(former, discard=_is_saved_by(former, pending.file))
 
     def entries(
@@ -140,14 +145,15 @@ class Store:
         if target.exists() and not overwrite:
             raise ProjectError(f"{target} exists: choose another name, or overwrite it.")
         lock = _lock_for_saving(target)
+        temporary = target.with_name(target.name + ".part")
         try:
-            temporary = target.with_name(target.name + ".part")
             self._file.run(lambda connection: copy_into(connection, temporary))
             _forget_recovery(temporary)
             put_in_place(temporary, target)
             file = ProjectFile(target, lock)
         except (sqlite3.Error, OSError, ProjectError) as error:
             lock.release()
+            remove_project(temporary)
             raise sentence(error, target) from error
         project = Project(path=str(target))
         self.stage(Opened(file, state, _with_project(state, project)))
@@ -311,12 +317,16 @@ def _create(target: Path) -> Opened:
         ) from None
     except OSError as error:
         raise sentence(error, target) from error
+    temporary = target.with_name(target.name + ".part")
     try:
+        remove_project(temporary)  # of a program that was killed here
+        make_empty(temporary)
+        put_in_place(temporary, target)  # so that nobody ever meets half a project
         file = ProjectFile(target, lock)
-    except BaseException:
+    except (OSError, sqlite3.Error, ProjectError) as error:
         lock.release()
-        remove_project(target)
-        raise
+        remove_project(temporary)
+        raise sentence(error, target) from error
     state = _with_project(SceneState(), Project(str(target)))
     return Opened(file, SceneState(), state)
 
