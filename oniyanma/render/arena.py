@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import weakref
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from oniyanma.clouds.model import CloudInfo, NodeId
 from oniyanma.render import gl, pack
+from oniyanma.render.detail import Details
 from oniyanma.render.pack import Channel
 from oniyanma.scene.ports import ResidentNode
 
@@ -97,7 +97,9 @@ class Slot:
     place: Identity
     color: Identity
     state: Identity
-    drawn: int = 0
+    drawn: int = 0  # when it was last
+    stamp: int = 0  # grows with every write to it
+    seen: Any = None  # the node, its version and the scalar it was last compared with
 
 
 def _identity(*parts: Any) -> Identity:
@@ -115,19 +117,13 @@ def _same(kept: Identity, now: Sequence[Any]) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class Batch:
-    """One draw: the runs of one cloud in one page."""
-
-    cloud: str
-    page: int
-    firsts: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.int32]
+def _same_node(seen: Any, node: ResidentNode, scalar: Channel) -> bool:
+    return seen is not None and seen[0]() is node and seen[1] == node.version and seen[2] == scalar
 
 
 @dataclass(frozen=True)
 class Synced:
-    """What a `sync` did: bytes sent, nodes still waiting for their turn."""
+    """What a `sync` did: bytes sent, nodes that still wait for their turn."""
 
     bytes: int
     waiting: int
@@ -141,8 +137,9 @@ class Arena:
         self._slots: dict[NodeId, Slot] = {}
         self._clock = 0
         self._reference: dict[str, float] = {}
+        self._details = Details()
+        self._stale: dict[NodeId, None] = {}  # levels around their points to be sent again
         self.drawable: list[Slot] = []
-        self._batches: list[Batch] | None = None
 
     def reference(self, cloud: str) -> float:
         """The spacing of level 0 of a cloud."""
@@ -166,28 +163,11 @@ class Arena:
         self._clock += 1
         sent = waiting = 0
         drawable: list[Slot] = []
+        by_id: dict[NodeId, ResidentNode] = {}
+        fresh = False
         for node in nodes:
             if not len(node.xyz):
                 continue
-            cloud = node.id.cloud
-            known = info(cloud)
-            reference = self._reference.setdefault(cloud, node.spacing * 2.0**node.id.key.depth)
-            detail = pack.level(node.spacing, reference)
-            attributes = node.attributes
-            scalar = channel(cloud)
-            color: tuple[Any, ...] = (
-                *(attributes.get(k) for k in ("red", "green", "blue", "return_number")),
-                node.paint,
-                detail,
-                known.color_depth,
-            )
-            state: tuple[Any, ...] = (
-                node.flags,
-                node.classification,
-                node.paint,
-                attributes.get(scalar.name),
-                scalar,
-            )
             slot = self._slots.get(node.id)
             if slot is not None and not _same(slot.place, (node.xyz,)):
                 self._drop(slot)
@@ -197,40 +177,57 @@ class Arena:
                     waiting += 1
                     continue
                 slot = self._place(node, budget_points)
-                self.pages[slot.page].place.write(slot.first * pack.PLACE, pack.places(node.xyz))
                 sent += pack.PLACE * slot.count
-            page = self.pages[slot.page]
-            if not _same(slot.color, color):
-                page.color.write(slot.first * pack.COLOR, pack.colors(node, known, detail))
-                slot.color = _identity(*color)
-                sent += pack.COLOR * slot.count
-            if not _same(slot.state, state):
-                page.state.write(slot.first * pack.STATE, pack.states(node, known, scalar))
-                slot.state = _identity(*state)
-                sent += pack.STATE * slot.count
+                fresh = True
+            scalar = channel(node.id.cloud)
+            if not _same_node(slot.seen, node, scalar):
+                sent += self._update(slot, node, info(node.id.cloud), scalar)
             slot.drawn = self._clock
             drawable.append(slot)
-        if drawable != self.drawable:
+            by_id[node.id] = node
+        if fresh or len(drawable) != len(self.drawable) or drawable != self.drawable:
             self.drawable = drawable
-            self._batches = None
-        return Synced(sent, waiting)
+            for changed in self._details.refresh(by_id):
+                self._stale[changed] = None
+        for stale in list(self._stale):
+            if max_bytes is not None and sent >= max_bytes:
+                break
+            del self._stale[stale]
+            if stale in by_id:
+                slot = self._slots[stale]
+                slot.color = (object(),) * len(slot.color)
+                sent += self._update(slot, by_id[stale], info(stale.cloud), channel(stale.cloud))
+        return Synced(sent, waiting + len(self._stale))
 
-    def batches(self) -> list[Batch]:
-        """The draws of all drawable nodes, whole."""
-        if self._batches is None:
-            groups: dict[tuple[str, int], list[Slot]] = {}
-            for slot in self.drawable:
-                groups.setdefault((slot.node.cloud, slot.page), []).append(slot)
-            self._batches = [
-                Batch(
-                    cloud,
-                    page,
-                    np.array([s.first for s in slots], np.int32),
-                    np.array([s.count for s in slots], np.int32),
-                )
-                for (cloud, page), slots in groups.items()
-            ]
-        return self._batches
+    def _update(self, slot: Slot, node: ResidentNode, info: CloudInfo, scalar: Channel) -> int:
+        """Send what is not on the GPU yet of a node's colours and states; bytes sent."""
+        attributes = node.attributes
+        color: tuple[Any, ...] = (
+            *(attributes.get(name) for name in ("red", "green", "blue", "return_number")),
+            node.paint,
+            info.color_depth,
+        )
+        state: tuple[Any, ...] = (
+            node.flags,
+            node.classification,
+            node.paint,
+            attributes.get(scalar.name),
+            scalar,
+        )
+        page = self.pages[slot.page]
+        sent = 0
+        if not _same(slot.color, color):
+            levels = self._details.levels(node.id)
+            page.color.write(slot.first * pack.COLOR, pack.colors(node, info, levels))
+            slot.color = _identity(*color)
+            sent += pack.COLOR * slot.count
+        if not _same(slot.state, state):
+            page.state.write(slot.first * pack.STATE, pack.states(node, info, scalar))
+            slot.state = _identity(*state)
+            sent += pack.STATE * slot.count
+        slot.stamp += bool(sent)
+        slot.seen = (weakref.ref(node), node.version, scalar)
+        return sent
 
     def bytes(self) -> int:
         """Bytes of GPU memory set aside."""
@@ -242,20 +239,24 @@ class Arena:
             page.delete()
 
     def _place(self, node: ResidentNode, budget_points: int) -> Slot:
+        """A slot for a node that has none, with its places sent."""
         count = len(node.xyz)
-        found = self._take(count, self._idle(), budget_points)
-        slot = Slot(node.id, *found, count, _identity(node.xyz), (None,) * 7, (None,) * 5)
-        slot.color, slot.state = (object(),) * 7, (object(),) * 5
+        page, first = self._take(count, budget_points)
+        blank = object()
+        slot = Slot(node.id, page, first, count, _identity(node.xyz), (blank,) * 6, (blank,) * 5)
         self._slots[node.id] = slot
+        self.pages[page].place.write(first * pack.PLACE, pack.places(node.xyz))
+        reference = self._reference.setdefault(node.id.cloud, node.spacing * 2.0**node.id.key.depth)
+        self._details.add(node.id, node.xyz, pack.level(node.spacing, reference))
         return slot
 
-    def _take(self, count: int, idle: Iterable[Slot], budget_points: int) -> tuple[int, int]:
+    def _take(self, count: int, budget_points: int) -> tuple[int, int]:
         """Room for ``count`` points: free, else from slots not drawn lately, else a new page."""
         for number, page in enumerate(self.pages):
             first = page.runs.take(count)
             if first is not None:
                 return number, first
-        for slot in idle:
+        for slot in self._idle():
             self._drop(slot)
             first = self.pages[slot.page].runs.take(count)
             if first is not None:
@@ -275,4 +276,6 @@ class Arena:
 
     def _drop(self, slot: Slot) -> None:
         del self._slots[slot.node]
+        self._details.drop(slot.node)
+        self._stale.pop(slot.node, None)
         self.pages[slot.page].runs.give(slot.first, slot.count)

@@ -20,9 +20,12 @@ class FrameControl:
         rate = points / ms
         self._rate = rate if self._rate is None else self._rate + TRUST * (rate - self._rate)
 
+    def points(self, budget_ms: float) -> int:
+        """How many points a frame of ``budget_ms`` may draw."""
+        if self._rate is None:
+            return FIRST_GUESS
+        return max(int(self._rate * budget_ms), LEAST)
+
     def share(self, points: int, budget_ms: float) -> float:
         """Which part of ``points``, above 0 to 1, a frame of ``budget_ms`` may draw."""
-        if points <= 0:
-            return 1.0
-        fit = FIRST_GUESS if self._rate is None else max(self._rate * budget_ms, LEAST)
-        return min(fit / points, 1.0)
+        return 1.0 if points <= 0 else min(self.points(budget_ms) / points, 1.0)

@@ -7,9 +7,10 @@ gets the result and is bound again at the end.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,9 @@ import numpy.typing as npt
 from oniyanma.clouds.model import NodeId
 from oniyanma.render import gl, look, pack, shaderlib
 from oniyanma.render.annotate import Annotations
-from oniyanma.render.arena import ATTRIBUTES, Arena
+from oniyanma.render.arena import ATTRIBUTES, Arena, Slot
 from oniyanma.render.frame import FrameControl
-from oniyanma.render.look import DARK, Theme, Uniforms
+from oniyanma.render.look import DARK, Theme
 from oniyanma.render.sprites import even_odd
 from oniyanma.rules.model import Clip, Polygon
 from oniyanma.scene.camera import Matrices
@@ -29,6 +30,7 @@ from oniyanma.scene.ports import SceneView
 from oniyanma.scene.state import ColorMode
 
 UPLOAD_BYTES = 12_000_000  # a frame, while points arrive
+REST_MS = 80.0  # a part of a picture at rest takes about this long
 CLIP_MASK = 512  # pixels a side of a polygon clip's preview
 
 
@@ -53,6 +55,33 @@ class FrameStats:
     gpu_bytes: int
 
 
+class _Picture:
+    """Points drawn so far, with depth: what of which slot, for which view and look."""
+
+    def __init__(self) -> None:
+        self.target = gl.Target()
+        self.key: Any = None
+        self.done: dict[Slot, tuple[int, int]] = {}  # stamp of the slot, points drawn
+
+    def holds(self, key: Any, drawable: Sequence[Slot]) -> bool:
+        """Whether what was drawn is all still to be seen, unchanged: then more can be added."""
+        if key != self.key:
+            return False
+        kept = sum(1 for s in drawable if (was := self.done.get(s)) and was[0] == s.stamp)
+        return kept == len(self.done)
+
+    def left(self, drawable: Sequence[Slot]) -> int:
+        """Points of the slots that are not drawn yet."""
+        return sum(s.count for s in drawable) - sum(count for _, count in self.done.values())
+
+    def reset(self, key: Any, width: int, height: int) -> None:
+        """Begin anew, empty."""
+        self.target.bind(width, height)
+        gl.begin_points()
+        gl.clear()
+        self.key, self.done = key, {}
+
+
 class _Gpu:
     """Everything that lives in one context and dies with it."""
 
@@ -60,7 +89,8 @@ class _Gpu:
         self.capabilities = gl.capabilities()
         self.multi_draw = gl.MultiDraw(get_proc_address)
         self.arena = Arena()
-        self.points = gl.Target()
+        self.front = _Picture()
+        self.back: _Picture | None = None
         self.classes = gl.Texture()
         self.clip_mask = gl.Texture()
         self.palettes: dict[tuple[str, str | None], gl.Texture] = {}
@@ -94,7 +124,9 @@ class _Gpu:
 
     def delete(self) -> None:
         self.arena.delete()
-        self.points.delete()
+        self.front.target.delete()
+        if self.back is not None:
+            self.back.target.delete()
         if self.annotations is not None:
             self.annotations.delete()
         for texture in (self.classes, self.clip_mask, *self.palettes.values()):
@@ -102,6 +134,42 @@ class _Gpu:
         self.corners.delete()
         for program in (self.compose, *self._programs.values()):
             program.delete()
+
+
+@dataclass
+class _Draw:
+    """One frame's wishes."""
+
+    view: SceneView
+    camera: Matrices
+    size: tuple[int, int]
+    ratio: float
+    share: float  # of the points, while moving
+    clip_preview: bool
+    channels: dict[str, pack.Channel]
+
+    def key(self) -> tuple[Any, ...]:
+        """What a picture of points depends on beside the points."""
+        state = self.view.state
+        ranges = tuple(
+            (c.id, self.view.color_range(c.id), self.channels.get(c.id))
+            for c in state.clouds
+            if c.visible
+        )
+        place = (self.camera.eye.tobytes(), self.camera.relative.tobytes(), self.size, self.ratio)
+        display = replace(state.display, edl=False, edl_strength=0.0, edl_radius=0.0)
+        clip = state.clip if self.clip_preview else None
+        far = (self.camera.near, self.camera.far)
+        seen = (display, state.hidden_classes, clip, self.clip_preview)
+        return (place, far, seen, ranges, self.share)
+
+    def same_camera(self, key: Any) -> bool:
+        """Whether a picture was drawn from here."""
+        return key is not None and key[0] == self.key()[0]
+
+    def same_view(self, key: Any) -> bool:
+        """Whether nothing but the points differs from a picture's key."""
+        return key is not None and key == self.key()
 
 
 class PointRenderer:
@@ -157,7 +225,10 @@ class PointRenderer:
     ) -> FrameStats:
         """Draw the scene at ``size_px`` physical pixels.
 
-        ``moving``: draw only as many points as fit ``frame_budget_ms`` by the measured frames.
+        ``moving``: draw only as many points as fit ``frame_budget_ms`` by the measured frames. At
+        rest, with a budget, a picture that takes longer is drawn in parts behind the one that is
+        shown, which it replaces when it is whole; without one it is drawn at once. Points that
+        arrive are added to what is there, an edit is shown whole in one frame.
         ``clip_preview``: apply the state's clip on the GPU instead of the nodes' own flags, while
         a handle is dragged. ``max_upload`` None: send every node before drawing (pictures).
         Raises `GlError` where OpenGL can't do it.
@@ -172,14 +243,15 @@ class PointRenderer:
         viewport = (max(1, round(width / pixel_ratio)), max(1, round(height / pixel_ratio)))
         camera = lens(view, viewport)
         uploaded = self._sync(gpu, view, max_upload)
-        resident = sum(slot.count for slot in gpu.arena.drawable)
+        drawable = gpu.arena.drawable
+        resident = sum(slot.count for slot in drawable)
         share = 1.0
         if moving and frame_budget_ms:
             share = self._control.share(resident, frame_budget_ms)
-        gpu.points.bind(width, height)
-        gl.begin_points()
-        gl.clear()
-        drawn = self._draw_points(gpu, view, camera, height, pixel_ratio, share, clip_preview)
+        draw = _Draw(
+            view, camera, (width, height), pixel_ratio, share, clip_preview, dict(self._channels)
+        )
+        drawn, left = self._points(gpu, draw, frame_budget_ms)
         gl.end(len(ATTRIBUTES), framebuffer)
         self._compose(gpu, view, camera, (width, height), pixel_ratio, theme, framebuffer)
         gl.end(1, framebuffer)
@@ -192,26 +264,26 @@ class PointRenderer:
                 (width, height),
                 pixel_ratio,
                 theme,
-                gpu.points.depth,
+                gpu.front.target.depth,
                 framebuffer,
                 look.far_of(camera),
             )
         gl.check("while drawing the scene")
         own = time.perf_counter() - start
         frame = own
-        if moving:
+        if frame_budget_ms and drawn:
             gl.finish()
             frame = time.perf_counter() - start
             self._control.measured(drawn, frame * 1000.0)
         return FrameStats(
             points=drawn,
             resident=resident,
-            nodes=len(gpu.arena.drawable),
+            nodes=len(drawable),
             uploaded=uploaded,
             waiting=self._waiting,
             own_ms=own * 1000.0,
             frame_ms=frame * 1000.0,
-            again=self._waiting > 0 or share < 1.0,
+            again=self._waiting > 0 or left > 0,
             software=gpu.capabilities.software,
             gpu_bytes=gpu.arena.bytes(),
         )
@@ -245,55 +317,105 @@ class PointRenderer:
         self._seen, self._waiting = seen, synced.waiting
         return synced.bytes
 
-    def _draw_points(
-        self,
-        gpu: _Gpu,
-        view: SceneView,
-        lens: Matrices,
-        pixels: int,
-        ratio: float,
-        share: float,
-        clip_preview: bool,
-    ) -> int:
-        state = view.state
-        display = state.display
-        common, defines = look.frame_uniforms(lens)
-        if state.hidden_classes:
-            defines = [*defines, "HIDE_CLASSES"]
-        if clip_preview:
-            more, clip_defines = look.clip_uniforms(state.clip, lens)
-            common |= more
-            defines = [*defines, *(clip_defines or ["CLIP_NONE"])]
-            self._clip_mask(gpu, state.clip)
-        class_key = (display.class_colors, state.hidden_classes)
+    def _points(self, gpu: _Gpu, draw: _Draw, budget_ms: float | None) -> tuple[int, int]:
+        """Bring the front picture up to date; points drawn now and points still to be drawn."""
+        drawable = gpu.arena.drawable
+        key = draw.key()
+        front = gpu.front
+        if draw.share < 1.0:
+            front.reset(key, *draw.size)
+            return self._add(gpu, front, draw, draw.share), 1
+        total = sum(slot.count for slot in drawable)
+        fits = total if budget_ms is None else self._control.points(max(budget_ms, REST_MS))
+        if not front.holds(key, drawable):
+            if fits >= total or draw.same_view(front.key):
+                front.reset(key, *draw.size)
+                return self._add(gpu, front, draw, 1.0), 0
+            # behind the one that is shown, which stays until this one is whole
+            if not draw.same_camera(front.key):
+                draw.share = fits / total / 2.0
+                front.reset(draw.key(), *draw.size)
+                self._add(gpu, front, draw, draw.share)
+                draw.share = 1.0
+            back = gpu.back = gpu.back or _Picture()
+            if not back.holds(key, drawable):
+                back.reset(key, *draw.size)
+            drawn, left = self._continue(gpu, back, draw, fits)
+            if not left:
+                gpu.front, gpu.back = back, front
+            return drawn, left
+        return self._continue(gpu, front, draw, fits)
+
+    def _continue(self, gpu: _Gpu, picture: _Picture, draw: _Draw, most: int) -> tuple[int, int]:
+        left = picture.left(gpu.arena.drawable)
+        if not left:
+            return 0, 0
+        total = sum(slot.count for slot in gpu.arena.drawable)
+        share = min(1.0, (total - left + most) / total)
+        drawn = self._add(gpu, picture, draw, share)
+        return drawn, left - drawn
+
+    def _add(self, gpu: _Gpu, picture: _Picture, draw: _Draw, share: float) -> int:
+        """Draw what a picture lacks of the first ``share`` of each node's points."""
+        groups: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        drawn = 0
+        for slot in gpu.arena.drawable:
+            done = picture.done.get(slot)
+            begin = done[1] if done else 0
+            end = slot.count if share >= 1.0 else math.ceil(slot.count * share)
+            if end > begin:
+                groups.setdefault((slot.node.cloud, slot.page), []).append(
+                    (slot.first + begin, end - begin)
+                )
+                picture.done[slot] = (slot.stamp, end)
+                drawn += end - begin
+        if not drawn:
+            return 0
+        picture.target.bind(*draw.size)
+        gl.begin_points()
+        self._upload_tables(gpu, draw)
+        for (cloud, page), runs in groups.items():
+            self._draw_cloud(gpu, draw, cloud, page, np.array(runs, np.int32))
+        return drawn
+
+    def _upload_tables(self, gpu: _Gpu, draw: _Draw) -> None:
+        state = draw.view.state
+        class_key = (state.display.class_colors, state.hidden_classes)
         if class_key != gpu.class_key:
             gpu.classes.write(look.class_pixels(*class_key))
             gpu.class_key = class_key
-        drawn = 0
-        bound: tuple[int, gl.Program] | None = None
-        for batch in gpu.arena.batches():
-            info = view.cloud_info(batch.cloud)
-            mode = look.color_mode(display, batch.cloud, info)
-            limits = mode.range or view.color_range(batch.cloud)
-            channel = self._channels.get(batch.cloud, pack.Channel())
-            color, define = look.color_uniforms(mode, limits, channel, float(lens.eye[2]))
-            reference = gpu.arena.reference(batch.cloud)
-            size, size_defines = look.size_uniforms(display, lens, pixels, ratio, reference, share)
-            program = gpu.program([*defines, *size_defines, define])
-            uniforms: Uniforms = common | look.eye_uniforms(lens, info) | color | size
-            program.use(uniforms)
-            program.sample("u_palette", 0, gpu.palette(mode))
-            program.sample("u_classes", 1, gpu.classes)
-            program.sample("u_clip_mask", 2, gpu.clip_mask)
-            if bound != (batch.page, program):
-                gpu.arena.pages[batch.page].bind()
-                bound = (batch.page, program)
-            counts = batch.counts
-            if share < 1.0:
-                counts = np.ceil(counts * share).astype(np.int32)
-            gpu.multi_draw(batch.firsts, counts)
-            drawn += int(counts.sum())
-        return drawn
+        if draw.clip_preview:
+            self._clip_mask(gpu, state.clip)
+
+    def _draw_cloud(
+        self, gpu: _Gpu, draw: _Draw, cloud: str, page: int, runs: npt.NDArray[np.int32]
+    ) -> None:
+        view, camera = draw.view, draw.camera
+        display = view.state.display
+        info = view.cloud_info(cloud)
+        mode = look.color_mode(display, cloud, info)
+        limits = mode.range or view.color_range(cloud)
+        channel = draw.channels.get(cloud, pack.Channel())
+        uniforms, defines = look.frame_uniforms(camera)
+        if view.state.hidden_classes:
+            defines.append("HIDE_CLASSES")
+        if draw.clip_preview:
+            more, clip_defines = look.clip_uniforms(view.state.clip, camera)
+            uniforms |= more
+            defines += clip_defines or ["CLIP_NONE"]
+        color, define = look.color_uniforms(mode, limits, channel, float(camera.eye[2]))
+        reference = gpu.arena.reference(cloud)
+        size, size_defines = look.size_uniforms(
+            display, camera, draw.size[1], draw.ratio, reference, draw.share
+        )
+        uniforms |= look.eye_uniforms(camera, info) | color | size
+        program = gpu.program([*defines, *size_defines, define])
+        program.use(uniforms)
+        program.sample("u_palette", 0, gpu.palette(mode))
+        program.sample("u_classes", 1, gpu.classes)
+        program.sample("u_clip_mask", 2, gpu.clip_mask)
+        gpu.arena.pages[page].bind()
+        gpu.multi_draw(np.ascontiguousarray(runs[:, 0]), np.ascontiguousarray(runs[:, 1]))
 
     def _clip_mask(self, gpu: _Gpu, clip: Clip | None) -> None:
         if clip is None or not isinstance(clip.shape, Polygon) or clip == gpu.clip_key:
@@ -328,7 +450,7 @@ class PointRenderer:
                 "u_relief": look.relief(lens),
             }
         )
-        gpu.compose.sample("u_color", 0, gpu.points.color)
-        gpu.compose.sample("u_depth", 1, gpu.points.depth)
+        gpu.compose.sample("u_color", 0, gpu.front.target.color)
+        gpu.compose.sample("u_depth", 1, gpu.front.target.depth)
         gpu.corners.attribute(0, 2, gl.FLOAT, 8, 0, False)
         gl.draw_triangles(3)
