@@ -41,8 +41,9 @@ def until_it_passes(once: Callable[[int, list[int]], bool]) -> int:
     """Fail the first, second, third … write until there is none left to fail; how many."""
     for n in range(1, MOST):
         counted = [0]
-        if once(n, counted):
-            assert counted[0] < n, "every write was failed once"
+        passed = once(n, counted)
+        if counted[0] < n:
+            assert passed, "it failed with no write failing"
             return n - 1
     raise AssertionError("it never passed")
 
@@ -97,31 +98,34 @@ def test_a_write_that_fails_at_any_point_changes_nothing(
 
 
 def test_saving_as_fails_at_any_point_and_leaves_the_old_one_in_use(tmp_path: Path) -> None:
-    store, empty = open_or_create(None)
-    state = bigger(empty)
-    store.write(line(), empty, state)
-
     def once(n: int, counted: list[int]) -> bool:
-        target = tmp_path / "saved.oniyanma"
+        store, empty = open_or_create(None)
+        state = bigger(empty)
+        store.write(line(), empty, state)
+        target = tmp_path / f"{n}.oniyanma"
+        saved = True
         with intercepted(failing_at(n, errno.ENOSPC, counted), FILLS):
             try:
                 project = store.save_as(target, state)
                 store.write(line("saveProject"), state, replace(state, project=project))
-                return True
             except ProjectError:
-                pass
-        assert store.path is not None and store.path.parent.name == "recovery"
+                saved = False
         assert not list(tmp_path.glob("*.part*")), "no half copy"
-        if target.exists():  # copied whole, but its own line could not be written
+        assert store.path == target if saved else store.path != target
+        if target.exists() and not saved:  # copied whole, but its own line could not be written
             assert stored_in(target) == content(state)
-            target.unlink()
-        return False
+        after = bigger(state)
+        store.write(line(), state, after)
+        store.close()
+        left = target if saved else Path(recoverable()[0].path)
+        assert stored_in(left) == content(after)
+        assert verify_project(left).count == (3 if saved else 2)
+        if not saved:
+            left.unlink()
+        assert recoverable() == []
+        return saved
 
     assert until_it_passes(once) > 5
-    assert store.path == tmp_path / "saved.oniyanma"
-    store.close()
-    assert stored_in(tmp_path / "saved.oniyanma") == content(state)
-    assert recoverable() == []
 
 
 @pytest.mark.parametrize("broken", ["replace", "fsync"])
@@ -187,11 +191,14 @@ def test_making_a_project_fails_at_any_point_and_leaves_no_half_one(tmp_path: Pa
             try:
                 store, _ = open_or_create(path)
             except ProjectError:
-                if path.exists():
-                    assert stored_in(path) == scene.SceneState()
-                return False
-        store.close()
-        return True
+                passed = False
+            else:
+                passed = True
+        if passed:
+            store.close()
+        if passed or path.exists():
+            assert stored_in(path) == scene.SceneState()
+        return passed
 
     assert until_it_passes(once) > 5
 
