@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
@@ -20,7 +21,7 @@ from oniyanma.commands import build_registry
 from oniyanma.handle import Handle, fulfil
 from oniyanma.reach import MachineReach
 from oniyanma.registry import Actor, Answer, Context, Jobs, Registry, Surface
-from oniyanma.scene.ports import Executor, Renderer, SceneView
+from oniyanma.scene.ports import Capture, Executor, Renderer, SceneView
 from oniyanma.scene.project import Store, open_or_create
 from oniyanma.scene.scene import Scene
 from oniyanma.scene.state import DEFAULT_VIEWPORT, SceneState
@@ -165,10 +166,10 @@ class Session:
 
     def _shut(self) -> None:
         self.context.jobs.abandon(self._scene.state.revision)
-        try:
-            self._scene.close()
-        finally:
-            self._store.close()
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._store.close)
+            stack.callback(self._scene.close)
+            stack.callback(getattr(self._scene.renderer, "close", _nothing))
 
     def __enter__(self) -> Session:
         return self
@@ -187,6 +188,10 @@ class Session:
         future: Future[T] = Future()
         self.executor.post(lambda: fulfil(future, function))
         return future.result()
+
+
+def _nothing() -> None:
+    return None
 
 
 def _edits(state: SceneState) -> Any:
@@ -213,6 +218,25 @@ def _build(
         store.close()
         raise
     return store, scene
+
+
+class _Headless:
+    """Pictures without a display; the renderer is imported with the first of them."""
+
+    def __init__(self) -> None:
+        self._renderer: Any = None
+
+    def capture(self, view: SceneView, width: int, height: int, annotations: bool) -> Capture:
+        if self._renderer is None:
+            from oniyanma.render.headless import HeadlessRenderer
+
+            self._renderer = HeadlessRenderer()
+        picture: Capture = self._renderer.capture(view, width, height, annotations)
+        return picture
+
+    def close(self) -> None:
+        if self._renderer is not None:
+            self._renderer.close()
 
 
 def _close_at_exit(session: Session) -> Callable[[], None]:
