@@ -1,0 +1,97 @@
+"""A program killed at any write has lost nothing when it starts again."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oniyanma.scene.project import content, open_project, schema, verify_project
+from oniyanma.scene.project.file import reading
+from oniyanma.scene.state import SceneState
+from tests.scene.project_kills import COMMANDS, plan
+from tests.support import ROOT
+
+KILLS = int(os.environ.get("ONIYANMA_KILLS", "50"))
+SEEDS = 10
+
+Ask = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def ask() -> Iterator[Ask]:
+    """The server of children that die; a dict for a job."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.scene.project_kills"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    assert server.stdin is not None and server.stdout is not None
+
+    def one(**job: Any) -> dict[str, Any]:
+        assert server.stdin is not None and server.stdout is not None
+        server.stdin.write(json.dumps(job) + "\n")
+        server.stdin.flush()
+        answer: dict[str, Any] = json.loads(server.stdout.readline())
+        return answer
+
+    yield one
+    server.stdin.close()
+    server.wait(30)
+    server.stdout.close()
+
+
+def run(ask: Ask, folder: Path, seed: int, at: int) -> dict[str, Any]:
+    folder.mkdir()
+    return ask(data=str(folder / "data"), path=str(folder / "a.oniyanma"), seed=seed, at=at)
+
+
+def left(folder: Path) -> tuple[int, SceneState | None]:
+    """The most that any project left there has: how many log lines, and the scene."""
+    best: tuple[int, SceneState | None] = (0, None)
+    for path in (*folder.glob("*.oniyanma"), *(folder / "data" / "recovery").glob("*.oniyanma")):
+        with reading(path) as connection:
+            if schema.is_empty(connection):
+                continue  # a recovery project that died while it was made
+        verdict = verify_project(path)
+        assert verdict.ok, verdict.problems
+        opened = open_project(path)
+        opened.close()
+        if best[1] is None or verdict.count >= best[0]:
+            best = verdict.count, opened.stored
+    return best
+
+
+@pytest.mark.timeout(60 + KILLS)
+def test_killed_at_a_random_write_the_state_equals_the_log(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was answered is there, and what is there is a whole number of commands."""
+    chance = random.Random(KILLS)
+    writes = {}
+    for seed in range(SEEDS):
+        whole = run(ask, tmp_path / f"whole{seed}", seed, 0)
+        assert (whole["end"], whole["done"]) == (0, COMMANDS)
+        writes[seed] = whole["writes"]
+    for kill in range(KILLS):
+        seed = kill % SEEDS
+        folder = tmp_path / f"kill{kill}"
+        monkeypatch.setenv("ONIYANMA_DATA", str(folder / "data"))
+        at = chance.randint(1, writes[seed])
+        ended = run(ask, folder, seed, at)
+        assert ended["end"] == "killed", (seed, at, ended)
+        lines, scene = left(folder)
+        told = f"seed {seed}, killed at write {at} after {ended['done']} commands"
+        assert ended["done"] <= lines <= ended["done"] + 1, told
+        if scene is not None:
+            states = [SceneState(), *(state for _, state in plan(seed))]
+            assert scene == content(states[lines]), told
