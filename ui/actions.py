@@ -48,8 +48,6 @@ def _command(id: str, title: str, menu: str, command: str, **rest: Any) -> Entry
 FILE = (
     _command("file.open", "Open…", "File", "openCloud", ask="file", icon="ph.folder-open",
              keys=("Ctrl+O",)),
-    _command("file.add", "Add to the scene…", "File", "openCloud", args={"append": True},
-             ask="file", icon="ph.folder-plus", keys=("Ctrl+Shift+O",)),
     Entry(id="file.sample", title="Open the sample", menu="File", act="open_sample",
           icon="ph.house-line"),
     _command("file.close", "Close a cloud…", "File", "closeCloud", ask="form", icon="ph.x"),

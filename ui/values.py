@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oniyanma.scene.palettes import CLASS_COLORS, PALETTES
+from oniyanma.scene import classes as asprs
+from oniyanma.scene.classes import CLASS_NAMES
+from oniyanma.scene.palettes import PALETTES
+from oniyanma.scene.palettes import class_color as palette_color
 
 from .text import tr
 
@@ -21,43 +24,14 @@ class Choice:
     color: str = ""
 
 
-CLASS_NAMES: Mapping[int, str] = {
-    0: "Never classified",
-    1: "Unclassified",
-    2: "Ground",
-    3: "Low vegetation",
-    4: "Medium vegetation",
-    5: "High vegetation",
-    6: "Building",
-    7: "Low noise",
-    8: "Model key point",
-    9: "Water",
-    10: "Rail",
-    11: "Road surface",
-    12: "Overlap",
-    13: "Wire, guard",
-    14: "Wire, conductor",
-    15: "Transmission tower",
-    16: "Wire connector",
-    17: "Bridge deck",
-    18: "High noise",
-    19: "Overhead structure",
-    20: "Ignored ground",
-    21: "Snow",
-    22: "Temporal exclusion",
-}
-
-
 def class_name(number: int) -> str:
-    """The ASPRS name of a class, or what its number range means (LAS 1.4, table 17)."""
-    if number in CLASS_NAMES:
-        return tr(CLASS_NAMES[number])
-    return tr("Reserved") if number < 64 else tr("User class")
+    """The ASPRS name of a class in the person's language."""
+    return tr(asprs.class_name(number))
 
 
 def class_color(state: Any, number: int) -> str:
     """A class's colour: the scene's own, else the safe set's."""
-    return state.display.class_colors.get(number) or CLASS_COLORS.get(number, "#9aa3ad")
+    return palette_color(number, state.display.class_colors)
 
 
 def classes(state: Any) -> list[Choice]:
@@ -101,6 +75,11 @@ def batches(*states: str) -> Callable[[Any], list[Choice]]:
     return found
 
 
+def color_modes(_: Any) -> list[Choice]:
+    modes = ("rgb", "elevation", "intensity", "classification", "return", "source", "gpsTime")
+    return [Choice(mode, mode, tr("colour mode")) for mode in (*modes, "uniform")]
+
+
 def palettes(_: Any) -> list[Choice]:
     return [Choice(name, name, tr("palette")) for name in PALETTES]
 
@@ -120,6 +99,7 @@ SOURCES: Mapping[tuple[str, str], Callable[[Any], list[Choice]]] = {
     ("acceptBatch", "id"): batches("proposed"),
     ("revertBatch", "id"): batches("applied", "proposed"),
     ("setColorMode", "palette"): palettes,
+    ("setColorMode", "mode"): color_modes,
 }
 
 

@@ -1,0 +1,95 @@
+"""Starting the window: the application, its surface format, the files asked for, the event loop."""
+
+from __future__ import annotations
+
+import getpass
+import logging
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QCoreApplication, QLocale, QTimer, Qt
+from PySide6.QtGui import QSurfaceFormat
+from PySide6.QtWidgets import QApplication
+
+from oniyanma.registry.actor import Actor
+
+from . import theme as themes
+from .bridge import Bridge
+from .crash import CrashHandler
+from .dialogs import Dialogs
+from .settings import Settings
+from .window import Window
+
+log = logging.getLogger(__name__)
+
+
+def make_application(argv: Sequence[str] = ("oniyanma",)) -> QApplication:
+    """The one QApplication, with what has to be set before it exists."""
+    existing = QApplication.instance()
+    if isinstance(existing, QApplication):
+        return existing
+    # a floated dock otherwise loses every GL object
+    QCoreApplication.setAttribute(Qt.ApplicationAttribute.AA_ShareOpenGLContexts)
+    surface = QSurfaceFormat()
+    surface.setRenderableType(QSurfaceFormat.RenderableType.OpenGL)
+    surface.setProfile(QSurfaceFormat.OpenGLContextProfile.CompatibilityProfile)
+    surface.setVersion(2, 1)
+    surface.setDepthBufferSize(24)
+    surface.setSwapInterval(1)
+    QSurfaceFormat.setDefaultFormat(surface)
+    app = QApplication(list(argv))
+    dress(app)
+    return app
+
+
+def dress(app: QApplication) -> None:
+    """Names, style, typeface and locale of the application."""
+    app.setApplicationName("oniyanma")
+    app.setApplicationDisplayName("oniyanma")
+    app.setDesktopFileName("oniyanma")
+    app.setStyle("Fusion")
+    themes.load_fonts()
+    app.setFont(themes.font())
+    QLocale.setDefault(QLocale.system())
+
+
+def person() -> Actor:
+    """The one who sits here."""
+    try:
+        name = getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        name = ""
+    return Actor("human", name)
+
+
+def open_window(
+    session: Any, *, dialogs: Dialogs | None = None, console: Any = None,
+    settings: Settings | None = None,
+) -> Window:
+    """A window on a session, shown. The caller closes it before the session."""
+    settings = settings or Settings()
+    keeper = themes.ThemeKeeper(
+        str(settings.get("theme", "system")), lambda choice: settings.set("theme", choice)
+    )
+    bridge = Bridge(session, session.handle(person()))
+    window = Window(bridge, settings, keeper, dialogs, console)
+    keeper.apply()
+    window.show()
+    return window
+
+
+def run(session: Any, files: Sequence[str] = (), *, console: Any = None) -> int:
+    """Shows the window on a session and stays until it is closed; the exit status."""
+    app = make_application(sys.argv[:1])
+    window = open_window(session, console=console)
+    handler = CrashHandler(window.acts.crashed)
+    handler.install()
+    for number, path in enumerate(files):
+        QTimer.singleShot(number, lambda path=path: window.acts.open_path(path))
+    try:
+        return app.exec()
+    finally:
+        handler.remove()
+        window.close()
+        window.deleteLater()
