@@ -60,6 +60,7 @@ class EditProgram:
         self.events: tuple[Event, ...] = ()
         self.edits: list[CompiledEdit] = []
         self.ops: list[_Op] = []
+        self.attributes: frozenset[str] = frozenset()  # that the rules of the edits read
         self._boxes = np.zeros((16, 2, 3))
         self._of_step: dict[int, range] = {}
         self._active: set[int] = set()  # seqs of steps and clears
@@ -88,17 +89,13 @@ class EditProgram:
         """A copy that can be extended on its own."""
         other = EditProgram(within=self.within)
         other.events, other.edits, other.ops = self.events, self.edits.copy(), self.ops.copy()
-        other._boxes = self._boxes.copy()
+        other.attributes, other._boxes = self.attributes, self._boxes.copy()
         other._of_step = self._of_step.copy()
         other._active = self._active.copy()
         other._clears = {k: v.copy() for k, v in self._clears.items()}
         other._taken = self._taken.copy()
         other._effective = self._effective.copy()
         return other
-
-    def attributes(self) -> frozenset[str]:
-        """Names of the attributes that the rules of the edits read."""
-        return frozenset().union(*(attributes_of(e.edit.rule) for e in self.edits))
 
     def effective(self, position: int) -> list[int]:
         """The edits in force after the events with ``seq < position``, in order."""
@@ -125,6 +122,7 @@ class EditProgram:
                 self._boxes = np.concatenate((self._boxes, np.zeros_like(self._boxes)))
             self._boxes[len(self.edits)] = box
             self.edits.append(CompiledEdit(event.seq, edit, _value(edit)))
+            self.attributes |= attributes_of(edit.rule)
         self._of_step[event.seq] = range(first, len(self.edits))
         self._active.add(event.seq)
         return _Op(event.seq, first, len(self.edits))
