@@ -155,9 +155,7 @@ def _counts(bins: npt.NDArray[np.int64]) -> dict[int, int]:
     return {int(value): int(bins[value]) for value in np.flatnonzero(bins)}
 
 
-def merge(
-    known: Sequence[CloudWarning], found: Sequence[CloudWarning]
-) -> tuple[CloudWarning, ...]:
+def merge(known: Sequence[CloudWarning], found: Sequence[CloudWarning]) -> tuple[CloudWarning, ...]:
     """Warnings in order, the newest of each code kept, so a second pass adds none twice."""
     by_code = {warning.code: warning for warning in known}
     by_code.update({warning.code: warning for warning in found})

@@ -257,9 +257,7 @@ def crs_from_prj(path: Path) -> tuple[Crs, list[CloudWarning]]:
     return UNKNOWN_CRS, []
 
 
-def settle(
-    crs: Crs, low: Vec3 | None, high: Vec3 | None
-) -> tuple[Crs, list[CloudWarning]]:
+def settle(crs: Crs, low: Vec3 | None, high: Vec3 | None) -> tuple[Crs, list[CloudWarning]]:
     """Fill in the vertical unit, and say where the CRS is unknown or the points contradict it.
 
     Args:
@@ -315,5 +313,3 @@ def settle(
                 )
             )
     return crs, warnings
-
-

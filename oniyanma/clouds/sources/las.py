@@ -15,7 +15,14 @@ from laspy.vlrs.known import ExtraBytesVlr
 
 from oniyanma.clouds import crs as crs_module
 from oniyanma.clouds.checks import PointChecks, color_depth, merge
-from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning, Dimension, Vec3
+from oniyanma.clouds.model import (
+    UNKNOWN_CRS,
+    CloudError,
+    CloudInfo,
+    CloudWarning,
+    Dimension,
+    Vec3,
+)
 from oniyanma.clouds.sources.las_header import LasFile, read_las_header
 from oniyanma.clouds.sources.laz import (
     MAX_POINTS_A_BYTE,
@@ -145,9 +152,7 @@ class LasSource:
             )
         )
         if laz.layered:
-            return rebuild_chunk_table(
-                stream, file.points_at, file.points_end, laz, file.declared
-            )
+            return rebuild_chunk_table(stream, file.points_at, file.points_end, laz, file.declared)
         return None
 
     def _present(self, warnings: list[CloudWarning]) -> int:
@@ -162,15 +167,14 @@ class LasSource:
         if whole < file.declared:
             warnings.append(self._missing(file.declared - whole, whole))
         elif whole > file.declared and file.points_end == self._size:
-            if not file.header.start_of_waveform_data_packet_record:
-                warnings.append(
-                    CloudWarning(
-                        "trailing_data",
-                        f"Behind its {file.declared:,} points the file holds "
-                        f"{room - file.declared * file.record_length:,} more bytes, which were "
-                        "not read.",
-                    )
+            warnings.append(
+                CloudWarning(
+                    "trailing_data",
+                    f"Behind its {file.declared:,} points the file holds "
+                    f"{room - file.declared * file.record_length:,} more bytes, which were "
+                    "not read.",
                 )
+            )
         return min(whole, file.declared)
 
     def _missing(self, missing: int, there: int) -> CloudWarning:
@@ -184,7 +188,7 @@ class LasSource:
         file, header = self._file, self._file.header
         low, high = vec3(header.mins), vec3(header.maxs)
         known, said = crs_module.crs_from_header(header)
-        if known == crs_module.UNKNOWN_CRS and prj is not None:
+        if known == UNKNOWN_CRS and prj is not None:
             known, more = crs_module.crs_from_prj(prj)
             said += more
         some = self._points > 0
@@ -262,7 +266,8 @@ class LasSource:
             for raw in self._raw(stream, chunk_size, lost):
                 record = self._record(raw)
                 for start in range(0, len(record), chunk_size):
-                    piece = record if len(record) <= chunk_size else record[start:start + chunk_size]
+                    whole = len(record) <= chunk_size
+                    piece = record if whole else record[start : start + chunk_size]
                     checks.add(piece)
                     yield piece
         self._finish(checks, lost)
@@ -313,9 +318,13 @@ class LasSource:
         LAZ: the beginnings of chunks all over the file; LAS: short runs at even strides. Also
         gives ``info.color_depth`` a first value, until `records` has seen every point.
         """
+        return self.sample_within(count, SAMPLE_DECODE)
+
+    def sample_within(self, count: int, decode_points: int) -> laspy.PackedPointRecord:
+        """`sample`, with at most about ``decode_points`` points decoded for it (LAZ)."""
         with self._stream() as stream:
             if self._laz is not None:
-                record = self._record(self._sample_laz(stream, count))
+                record = self._record(self._sample_laz(stream, count, decode_points))
             else:
                 record = self._record(self._sample_las(stream, count))
         if not self._info.checked and "red" in record.array.dtype.names and len(record):
@@ -338,15 +347,15 @@ class LasSource:
         whole = b"".join(parts)
         return whole[: len(whole) // length * length]
 
-    def _sample_laz(self, stream: BinaryIO, count: int) -> bytes:
+    def _sample_laz(self, stream: BinaryIO, count: int, decode_points: int) -> bytes:
         assert self._laz is not None
         length = self._laz.record_length
         if self._chunks is None:
-            return self._sample_serial(stream, count)
+            return self._sample_serial(stream, count, decode_points)
         if not self._chunks:
             return b""
         parts = []
-        for chunk, points in self._sample_plan(stream):
+        for chunk, points in self._sample_plan(stream, decode_points):
             stream.seek(chunk.at)
             parts.append((points, stream.read(chunk.size)))
         try:
@@ -357,7 +366,7 @@ class LasSource:
         rows: npt.NDArray[np.uint8] = raw.reshape(-1, length)
         return rows[even(len(rows), count)].tobytes()
 
-    def _sample_plan(self, stream: BinaryIO) -> list[tuple[Chunk, int]]:
+    def _sample_plan(self, stream: BinaryIO, decode_points: int) -> list[tuple[Chunk, int]]:
         """Which chunks to decode for a sample, and how many points of each."""
         assert self._chunks is not None
         number = even(len(self._chunks), SAMPLE_CANDIDATES)
@@ -378,7 +387,7 @@ class LasSource:
         with np.errstate(all="ignore"):
             low, high = np.sort((corners - offsets) / scales, axis=0)
         box = (low, high) if np.isfinite([low, high]).all() else None
-        take = plan(counts, ways[0], ways[1], SAMPLE_DECODE, base, box)
+        take = plan(counts, ways[0], ways[1], decode_points, base, box)
         if not base:
             take[even(len(candidates), SAMPLE_CHUNKS)] = np.maximum(
                 take[even(len(candidates), SAMPLE_CHUNKS)], SAMPLE_BASE
@@ -388,10 +397,10 @@ class LasSource:
             (chunk, int(points)) for chunk, points in zip(candidates, take, strict=True) if points
         ]
 
-    def _sample_serial(self, stream: BinaryIO, count: int) -> bytes:
+    def _sample_serial(self, stream: BinaryIO, count: int, decode_points: int) -> bytes:
         assert self._laz is not None
         start = self._file.points_at + 8
-        there = min(self._points, SAMPLE_DECODE)
+        there = min(self._points, decode_points)
         whole = Chunk(0, there, start, max(self._file.points_end - start, 0))
         parts = list(stream_serial(stream, self._laz, whole, []))
         if not parts:

@@ -148,9 +148,7 @@ def _check_sizes(said: dict[str, int], minor: int, size: int, name: str) -> None
         )
     kind = said["format"] & 0x3F
     if kind > 10:
-        raise CloudError(
-            f"{name} has point format {kind} (byte 104); formats 0 to 10 can be read."
-        )
+        raise CloudError(f"{name} has point format {kind} (byte 104); formats 0 to 10 can be read.")
     least = ALL_POINT_FORMATS_DTYPE[kind].itemsize
     if said["length"] < least:
         raise CloudError(
@@ -175,9 +173,7 @@ def _check_scales(front: bytes, name: str) -> None:
             )
 
 
-def _declared(
-    front: bytes, minor: int, said: dict[str, int], warnings: list[CloudWarning]
-) -> int:
+def _declared(front: bytes, minor: int, said: dict[str, int], warnings: list[CloudWarning]) -> int:
     if minor < 4:
         return said["legacy"]
     (count,) = struct.unpack_from("<Q", front, 247)
@@ -337,9 +333,9 @@ def _read_evlrs(
     """Attach the EVLRs that fit in memory to ``header``; return where point data must end."""
     end = size
     wave = header.start_of_waveform_data_packet_record
-    if minor >= 3 and header.global_encoding.waveform_data_packets_internal:
-        if points_at <= wave < size:
-            end = wave
+    internal = minor >= 3 and header.global_encoding.waveform_data_packets_internal
+    if internal and points_at <= wave < size:
+        end = wave
     if minor < 4:
         return end
     header.evlrs = VLRList()
@@ -371,7 +367,8 @@ def _read_evlrs(
         warnings.append(
             CloudWarning(
                 "evlr_count",
-                f"The header promises {count:,} EVLRs from byte {start} on, but {read:,} are whole.",
+                f"The header promises {count:,} EVLRs from byte {start} on, but {read:,} are "
+                "whole.",
             )
         )
     return end
@@ -398,5 +395,3 @@ def _describe(header: laspy.LasHeader) -> tuple[str, ...]:
         text = about.decode("latin-1") if isinstance(about, bytes) else about
         lines.append(f"{vlr.user_id}/{vlr.record_id} {text}".strip())
     return tuple(lines)
-
-

@@ -1,0 +1,264 @@
+"""Several files as one cloud: a folder or a glob of tiles, and the tiles of an EPT set.
+
+Tiles of one LAS point format, scale and offset are passed through untouched. Others are brought
+to one header: the union of their fields, the finest of their scales that fits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any
+
+import laspy
+import numpy as np
+
+from oniyanma.clouds.checks import PointChecks, merge
+from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning, Source
+from oniyanma.clouds.sources.columns import fit_scale
+from oniyanma.clouds.sources.las import LasSource, dimensions_of, vec3
+
+SAMPLE_DECODE = 3_000_000
+MAX_TOLD = 3  # tiles named in one warning
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One file of the cloud: its name in messages, how to open it, the points it should hold."""
+
+    name: str
+    open: Callable[[], Source]
+    points: int | None = None
+
+
+class TileSource:
+    """Tiles as one stream of records; see `Source`."""
+
+    def __init__(self, path: str, kind: str, tiles: Sequence[Tile], **facts: Any) -> None:
+        self._tiles: list[tuple[Tile, Source]] = []
+        said: list[CloudWarning] = []
+        refused = []
+        for tile in tiles:
+            try:
+                self._tiles.append((tile, tile.open()))
+            except CloudError as error:
+                refused.append(f"{error}")
+        if not self._tiles:
+            raise CloudError(refused[0] if refused else f"{path} holds no point clouds.")
+        if refused:
+            said.append(
+                CloudWarning(
+                    "tile_refused",
+                    f"{len(refused)} of {len(tiles)} tiles could not be opened: "
+                    f"{' '.join(refused[:MAX_TOLD])}",
+                )
+            )
+        self._header, self._same = self._common_header(said)
+        self._info = self._first_info(path, kind, said, facts)
+
+    @property
+    def header(self) -> laspy.LasHeader:
+        """The header all records are under."""
+        return self._header
+
+    @property
+    def info(self) -> CloudInfo:
+        """Facts of all tiles together."""
+        return self._info
+
+    def close(self) -> None:
+        """Close every tile."""
+        for _, source in self._tiles:
+            source.close()
+
+    def _common_header(self, said: list[CloudWarning]) -> tuple[laspy.LasHeader, bool]:
+        headers = [source.header for _, source in self._tiles]
+        first = headers[0]
+        header = deepcopy(first)
+        header.point_count = sum(source.info.points for _, source in self._tiles)
+        same = all(
+            h.point_format == first.point_format
+            and np.array_equal(h.scales, first.scales)
+            and np.array_equal(h.offsets, first.offsets)
+            for h in headers
+        )
+        boxes = [
+            (source.info.bounds_min, source.info.bounds_max)
+            for _, source in self._tiles
+            if source.info.bounds_min is not None and source.info.bounds_max is not None
+        ]
+        if boxes:
+            header.mins = np.min([low for low, _ in boxes], axis=0)
+            header.maxs = np.max([high for _, high in boxes], axis=0)
+        if same:
+            return header, True
+        if any(h.point_format != first.point_format for h in headers):
+            header = _union(headers, header)
+            said.append(
+                CloudWarning(
+                    "tiles_differ",
+                    "The tiles have different point formats; they are shown with the fields of "
+                    "all, and what a tile lacks is 0.",
+                )
+            )
+        for axis in range(3):
+            low, high = float(header.mins[axis]), float(header.maxs[axis])
+            least, fitted = fit_scale(low, high)
+            scale = min(abs(float(h.scales[axis])) for h in headers)
+            offset = float(first.offsets[axis])
+            if max(abs(high - offset), abs(low - offset)) / scale > 2**31 - 2:
+                scale, offset = max(scale, least), fitted
+            header.scales[axis], header.offsets[axis] = scale, offset
+        return header, False
+
+    def _first_info(
+        self, path: str, kind: str, said: list[CloudWarning], facts: dict[str, Any]
+    ) -> CloudInfo:
+        infos = [source.info for _, source in self._tiles]
+        header = self._header
+        first = next((info for info in infos if info.points), infos[0])
+        names = {info.crs.name for info in infos}
+        if len(names) > 1:
+            said.append(
+                CloudWarning(
+                    "tiles_crs_differ",
+                    f"The tiles name {len(names)} coordinate systems ({', '.join(sorted(names))}); "
+                    f"{first.crs.name} is taken for all.",
+                )
+            )
+        points = sum(info.points for info in infos)
+        hashed = hashlib.sha256("".join(info.header_hash for info in infos).encode())
+        return replace(
+            first,
+            path=path,
+            name=PurePath(path).name or path,
+            format=kind,
+            version=facts.pop("version", first.version),
+            points=points,
+            declared_points=facts.pop("declared", sum(info.declared_points for info in infos)),
+            bounds_min=vec3(header.mins) if points else None,
+            bounds_max=vec3(header.maxs) if points else None,
+            scale=vec3(header.scales),
+            offset=vec3(header.offsets),
+            crs=facts.pop("crs", first.crs),
+            dimensions=dimensions_of(header),
+            point_format=header.point_format.id,
+            warnings=merge(_gather(infos), said + facts.pop("warnings", [])),
+            header_hash=hashed.hexdigest(),
+            extra={"tiles": len(infos), **facts},
+        )
+
+    def records(self, chunk_size: int = 1_000_000) -> Iterator[laspy.PackedPointRecord]:
+        """Every point of every tile; see `Source.records`."""
+        checks = PointChecks(self._header)
+        wrong = []
+        for tile, source in self._tiles:
+            count = 0
+            for record in source.records(chunk_size):
+                count += len(record)
+                ours = record if self._same else self._convert(record, source.header)
+                checks.add(ours)
+                yield ours
+            if tile.points is not None and count != tile.points:
+                wrong.append(f"{tile.name} should hold {tile.points:,} points and holds {count:,}")
+        info = checks.apply(replace(self._info, bounds_min=None, bounds_max=None))
+        known = [source.info for _, source in self._tiles]
+        said = list(_gather(known))
+        if wrong:
+            said.append(
+                CloudWarning(
+                    "tile_count", f"{'; '.join(wrong[:MAX_TOLD])}: the points that are there count."
+                )
+            )
+        if not self._same:
+            lows = [i.bounds_min for i in known if i.bounds_min is not None]
+            highs = [i.bounds_max for i in known if i.bounds_max is not None]
+            if lows and highs:
+                info = replace(
+                    info,
+                    bounds_min=vec3(np.min(lows, axis=0)),
+                    bounds_max=vec3(np.max(highs, axis=0)),
+                )
+        self._info = replace(info, warnings=merge(info.warnings, said))
+
+    def _convert(
+        self, record: laspy.PackedPointRecord, header: laspy.LasHeader
+    ) -> laspy.PackedPointRecord:
+        ours = laspy.ScaleAwarePointRecord.zeros(len(record), header=self._header)
+        have = set(record.point_format.dimension_names)
+        for name in self._header.point_format.dimension_names:
+            if name in have and name not in "XYZ":
+                ours[name] = np.asarray(record[name])
+        if "scan_angle_rank" in have and "scan_angle" in self._header.point_format.dimension_names:
+            ours["scan_angle"] = np.rint(np.asarray(record["scan_angle_rank"]) / 0.006)
+        for axis, name in enumerate("XYZ"):
+            values = record.array[name] * header.scales[axis] + header.offsets[axis]
+            ints = np.rint((values - self._header.offsets[axis]) / self._header.scales[axis])
+            ours.array[name] = np.clip(ints, -(2**31), 2**31 - 1).astype(np.int32)
+        return ours
+
+    def sample(self, count: int) -> laspy.PackedPointRecord:
+        """About ``count`` points, each tile giving its share; see `Source.sample`."""
+        total = max(self._info.points, 1)
+        parts = []
+        for _, source in self._tiles:
+            share = source.info.points / total
+            wanted = math.ceil(count * share)
+            if not wanted:
+                continue
+            if isinstance(source, LasSource):
+                record = source.sample_within(wanted, math.ceil(SAMPLE_DECODE * share))
+            else:
+                record = source.sample(wanted)
+            parts.append(record if self._same else self._convert(record, source.header))
+        arrays = [part.array for part in parts]
+        dtype = self._header.point_format.dtype()
+        array = np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
+        return laspy.ScaleAwarePointRecord(
+            array, self._header.point_format, self._header.scales, self._header.offsets
+        )
+
+
+def _union(headers: Sequence[laspy.LasHeader], first: laspy.LasHeader) -> laspy.LasHeader:
+    """A LAS 1.4 header with the fields of all ``headers``."""
+    names = {name for h in headers for name in h.point_format.standard_dimension_names}
+    kind = 8 if "nir" in names else 7 if "red" in names else 6
+    header = laspy.LasHeader(version="1.4", point_format=kind)
+    header.creation_date = first.creation_date
+    header.scales, header.offsets = first.scales.copy(), first.offsets.copy()
+    header.mins, header.maxs = np.array(first.mins), np.array(first.maxs)
+    header.point_count = first.point_count
+    header.global_encoding.value = first.global_encoding.value & 1
+    extras: dict[str, Any] = {}
+    for one in headers:
+        for dim in one.point_format.extra_dimensions:
+            extras.setdefault(dim.name, dim)
+    params = [
+        laspy.ExtraBytesParams(
+            dim.name, dim.dtype, dim.description, dim.offsets, dim.scales, dim.no_data
+        )
+        for dim in extras.values()
+        if dim.dtype is not None and (dim.num_elements <= 3 or dim.dtype.base == np.uint8)
+    ]
+    if params:
+        header.add_extra_dims(params)
+    header.vlrs.extend(vlr for vlr in first.vlrs if vlr.user_id == "LASF_Projection")
+    return header
+
+
+def _gather(infos: Sequence[CloudInfo]) -> tuple[CloudWarning, ...]:
+    """The tiles' warnings, each code once, with the names of the first tiles it concerns."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for info in infos:
+        for warning in info.warnings:
+            found.setdefault(warning.code, []).append((info.name, warning.message))
+    result = []
+    for code, told in found.items():
+        name, message = told[0]
+        more = f" ({len(told)} tiles)" if len(told) > 1 else ""
+        result.append(CloudWarning(code, f"{name}: {message}{more}"))
+    return tuple(result)
