@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
+import numpy as np
+
+from oniyanma.clouds.model import NodeId
 from oniyanma.commands.arguments import (
     CLOUD,
     FULL,
@@ -16,7 +20,149 @@ from oniyanma.commands.arguments import (
     text,
     whole,
 )
-from oniyanma.registry import Command, not_ready
+from oniyanma.commands.refusals import refusing
+from oniyanma.commands.scans import node_reader, scan_of
+from oniyanma.registry import Args, Call, Command, InvalidArguments, JobContext, Outcome, Work
+from oniyanma.scene import queries, sample
+from oniyanma.scene.picking import REACH
+from oniyanma.scene.section import Section, SectionBins
+from oniyanma.scene.units import Frame
+
+
+def _elevation(call: Call, args: Args) -> Outcome:
+    with refusing():
+        sample.known_cloud(call.state, args.get("cloud"))
+    return Outcome(queries.elevation(call.scene.view, args.get("bins", 16), args.get("cloud")))
+
+
+def _classes(call: Call, args: Args) -> Outcome:
+    with refusing():
+        sample.known_cloud(call.state, args.get("cloud"))
+    return Outcome(queries.classes(call.scene.view, args.get("cloud")))
+
+
+def _histogram(call: Call, args: Args) -> Outcome | Work[dict[NodeId, Any]]:
+    """At once where the attribute is resident; else its nodes are read again (a job)."""
+    view, name, cloud = call.scene.view, args["attribute"], args.get("cloud")
+    low, high = args.get("range", (None, None))
+    bins = args.get("bins", 16)
+    with refusing():
+        sample.known_cloud(call.state, cloud)
+        key = queries.checked_attribute(view, name, cloud)
+        missing = queries.not_resident(view, key, cloud)
+        if not missing:
+            return Outcome(queries.histogram(view, name, bins, (low, high), cloud, {}))
+    read = node_reader(call)
+
+    def run(job: JobContext) -> dict[NodeId, Any]:
+        found: dict[NodeId, Any] = {}
+        for number, id in enumerate(missing):
+            job.check()
+            job.progress(number / len(missing), f"reading {name}")
+            found[id] = read(id, frozenset({key})).get(key)
+        return found
+
+    def finish(later: Call, found: dict[NodeId, Any]) -> Outcome:
+        with refusing():
+            view = later.scene.view
+            return Outcome(queries.histogram(view, name, bins, (low, high), cloud, found))
+
+    return Work(run, finish)
+
+
+def _point(call: Call, args: Args) -> Outcome:
+    """The node of the point is read again for its attributes that are not resident."""
+    view, reader = call.scene.view, node_reader(call)
+    world = [float(args[key]) for key in ("x", "y", "z") if key in args]
+    screen = [float(args[key]) for key in ("px", "py") if key in args]
+
+    def read(one: sample.Seen) -> Mapping[str, Any]:
+        return {**reader(one.node.id, None), **one.node.attributes}
+
+    if len(screen) == 2 and not world:
+        found = call.scene.pick(*screen, reach=args.get("radius", REACH))
+        return Outcome(queries.picked(view, found, read))
+    if len(world) == 3 and not screen:
+        x, y, z = world
+        return Outcome(queries.point_at(view, (x, y, z), args.get("radius"), read))
+    raise InvalidArguments(
+        "queryPoint: give x, y and z, or px and py.",
+        problems=[{"path": "$", "given": sorted(args), "allowed": "x, y, z or px, py"}],
+    )
+
+
+def _profile(call: Call, args: Args) -> Outcome | Work[SectionBins]:
+    view, width, bins = call.scene.view, args["width"], args.get("bins", 100)
+    frame = sample.scene_frame(view)
+    if frame is None:
+        return Outcome(_empty_profile(width, sample.nothing(view)))
+    with refusing():
+        line = np.array([[x, y, 0.0] for x, y in args["points"]])
+        section = Section(line, width, frame)
+    filled = SectionBins(section, bins)
+    if not args.get("full"):
+        points = queries.fill_section(view, filled, args.get("limit", 10_000))
+        answer = _profile_answer(filled, frame, "resident") | points
+        if not filled.points:
+            here = next(iter(sample.seen(view)), None)
+            answer["note"] = sample.nothing(view) if here is None else _BESIDE
+        return Outcome(answer)
+    scan = scan_of(call)
+
+    def run(job: JobContext) -> SectionBins:
+        for xyz in scan.points(job, *section.bounds()):
+            index, station, _ = section.locate(xyz[:, :2])
+            filled.add(station, xyz[index, 2])
+        return filled
+
+    def finish(later: Call, done: SectionBins) -> Outcome:
+        note = {} if done.points else {"note": _BESIDE}
+        return Outcome(_profile_answer(done, frame, "full") | note)
+
+    return Work(run, finish)
+
+
+_BESIDE: Final = "No visible point lies beside this line (a wider section takes more)"
+
+
+def _empty_profile(width: float, note: str) -> dict[str, Any]:
+    return {"stations": [], "points": 0, "width": width, "basis": "resident", "note": note}
+
+
+def _profile_answer(filled: SectionBins, frame: Frame, basis: str) -> dict[str, Any]:
+    return {
+        "stations": filled.rows(),
+        **filled.totals(),
+        **frame.length(filled.section.length, "length"),
+        "width": filled.section.width,
+        "points": filled.points,
+        "unit": frame.horizontal.name,
+        "verticalUnit": frame.vertical.name,
+        "basis": basis,
+    }
+
+
+def _density(call: Call, args: Args) -> Outcome | Work[dict[str, Any]]:
+    view, cloud, cell = call.scene.view, args.get("cloud"), args.get("cell")
+    with refusing():
+        sample.known_cloud(call.state, cloud)
+        frame = sample.scene_frame(view)
+        shown = sample.shown_clouds(view, cloud)
+        if frame is None or not shown:
+            note = sample.nothing(view, cloud)
+            return Outcome({"points": 0, "mean": None, "basis": "resident", "note": note})
+        if not args.get("full"):
+            return Outcome(queries.density(view, frame, cloud, cell))
+        grid = queries.full_grid(list(shown.values()), frame, cell)
+        scan = scan_of(call, cloud)
+
+    def run(job: JobContext) -> dict[str, Any]:
+        for xyz in scan.points(job):
+            grid.add(xyz[:, 0], xyz[:, 1])
+        return grid.answer() | {"basis": "full"}
+
+    return Work(run, lambda later, answer: Outcome(answer))
+
 
 _BINS: Final = whole("Number of bins.", 2, 128, default=16)
 
@@ -31,7 +177,7 @@ COMMANDS: Final = (
         example={"bins": 16},
         conditions=("has_cloud",),
         readonly=True,
-        run=not_ready,
+        run=_elevation,
     ),
     Command(
         name="queryClasses",
@@ -42,7 +188,7 @@ COMMANDS: Final = (
         example={},
         conditions=("has_cloud",),
         readonly=True,
-        run=not_ready,
+        run=_classes,
     ),
     Command(
         name="queryHistogram",
@@ -62,7 +208,7 @@ COMMANDS: Final = (
         example={"attribute": "intensity", "bins": 32},
         conditions=("has_cloud",),
         readonly=True,
-        run=not_ready,
+        run=_histogram,
     ),
     Command(
         name="queryPoint",
@@ -86,7 +232,7 @@ COMMANDS: Final = (
         example={"px": 640, "py": 360},
         conditions=("has_cloud",),
         readonly=True,
-        run=not_ready,
+        run=_point,
     ),
     Command(
         name="queryProfile",
@@ -99,6 +245,13 @@ COMMANDS: Final = (
                 "points": plan_points("The polyline in plan [[x, y], …].", 2),
                 "width": positive("Full width of the section.", "CRS unit"),
                 "bins": whole("Number of stations.", 2, 10_000, default=100),
+                "limit": whole(
+                    "At most this many points as station, offset, Z, evenly picked; the rest is "
+                    "counted.",
+                    0,
+                    200_000,
+                    default=10_000,
+                ),
                 "full": FULL,
             },
             "points",
@@ -107,7 +260,7 @@ COMMANDS: Final = (
         example={"points": [[0, 0], [100, 0]], "width": 2},
         conditions=("has_cloud",),
         readonly=True,
-        run=not_ready,
+        run=_profile,
     ),
     Command(
         name="queryDensity",
@@ -125,6 +278,6 @@ COMMANDS: Final = (
         example={"cell": 5},
         conditions=("has_cloud",),
         readonly=True,
-        run=not_ready,
+        run=_density,
     ),
 )

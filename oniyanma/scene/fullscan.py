@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from oniyanma.clouds.model import Source, Vec3
+from oniyanma.clouds.store import Cloud
 from oniyanma.registry.jobs import JobContext
 from oniyanma.rules.evaluate import decide_clip
 from oniyanma.scene.edits import EditProgram, apply_to_records
@@ -76,12 +76,6 @@ class Scan:
                 source.close()
 
 
-def scan_of(view: SceneView, openers: Mapping[str, Opener], clouds: Sequence[str]) -> Scan:
+def scan_of_clouds(view: SceneView, clouds: Mapping[str, Cloud], ids: Sequence[str]) -> Scan:
     """A scan of these clouds as the view stands now."""
-    sources = {id: openers[id] for id in clouds}
-    return Scan(view.state, sources, view.scene_bounds())
-
-
-def facts(scan: Scan) -> dict[str, Any]:
-    """What a full answer says of where it is from."""
-    return {"basis": "full", "clouds": list(scan.sources)}
+    return Scan(view.state, {id: clouds[id].source for id in ids}, view.scene_bounds())

@@ -183,9 +183,10 @@ def _meet(a: Array, b: Array, c: Array, d: Array) -> npt.NDArray[np.bool_]:
     """Whether the segment a–b meets each of the segments c–d, touching included."""
     o1, o2 = _side(a, b, c), _side(a, b, d)
     o3, o4 = _side(c, d, a), _side(c, d, b)
-    meet: npt.NDArray[np.bool_] = np.asarray((o1 * o2 < 0) & (o3 * o4 < 0))
-    meet |= (o1 == 0) & _within(a, b, c) | (o2 == 0) & _within(a, b, d)
-    meet |= (o3 == 0) & _within(c, d, a) | (o4 == 0) & _within(c, d, b)
+    across = (o1 * o2 < 0) & (o3 * o4 < 0)
+    touch = (o1 == 0) & _within(a, b, c) | (o2 == 0) & _within(a, b, d)
+    other = (o3 == 0) & _within(c, d, a) | (o4 == 0) & _within(c, d, b)
+    meet: npt.NDArray[np.bool_] = np.asarray(across | touch | other)
     return meet
 
 

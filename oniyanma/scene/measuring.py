@@ -21,7 +21,7 @@ from oniyanma.scene.fullscan import Scan
 from oniyanma.scene.measure import as_vec3, checked_points, measure, slope
 from oniyanma.scene.ports import SceneView
 from oniyanma.scene.records import RecordError, next_id
-from oniyanma.scene.sample import nothing, scene_frame, seen
+from oniyanma.scene.sample import nothing, scene_frame, seen, shown_clouds
 from oniyanma.scene.section import Section, SectionBins
 from oniyanma.scene.snap import snap
 from oniyanma.scene.state import Change, Measurement, SceneState
@@ -147,13 +147,12 @@ def resident_inside(view: SceneView, want: Wanted) -> int:
     return grid.points
 
 
-def full_inside(view: SceneView, want: Wanted, clouds: Sequence[str]) -> int:
+def full_inside(view: SceneView, want: Wanted) -> int:
     """About how many points of the sources lie inside it, by their headers' mean density."""
     array = np.asarray(want.points, dtype=np.float64)
     size = np.ptp(array[:, :2], axis=0)
     total = 0.0
-    for id in clouds:
-        info = view.cloud_info(id)
+    for info in shown_clouds(view).values():
         if info.bounds_min is None or info.bounds_max is None:
             continue
         extent = np.subtract(info.bounds_max, info.bounds_min)[:2]

@@ -8,19 +8,32 @@ ask, ``note`` says why. Nothing is rounded.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from oniyanma.clouds.model import CloudInfo, Vec3
+from oniyanma.clouds.model import CloudInfo, NodeId, Vec3
+from oniyanma.scene import density as density_module
 from oniyanma.scene.classes import class_name
+from oniyanma.scene.density import DensityGrid
+from oniyanma.scene.picking import Pick
 from oniyanma.scene.ports import SceneView
 from oniyanma.scene.records import RecordError
-from oniyanma.scene.sample import Seen, nearest, nothing, other_crs, scene_frame, seen
-from oniyanma.scene.state import SceneState
+from oniyanma.scene.sample import (
+    Seen,
+    nearest,
+    nothing,
+    open_clouds,
+    other_crs,
+    scene_frame,
+    seen,
+    shown_clouds,
+)
+from oniyanma.scene.section import SectionBins
+from oniyanma.scene.units import Frame, MeasureError
 
 ALIASES: Mapping[str, str] = {
     "elevation": "z",
@@ -38,7 +51,7 @@ ALIASES: Mapping[str, str] = {
 """The commands' names of attributes, beside those of the file (laspy's)."""
 
 Values = npt.NDArray[Any]
-ReadAttribute = Callable[[Seen, str], Values | None]
+ReadPoint = Callable[[Seen], Mapping[str, Values]]
 
 
 def elevation(view: SceneView, bins: int, cloud: str | None = None) -> dict[str, Any]:
@@ -75,19 +88,19 @@ def histogram(
     view: SceneView,
     name: str,
     bins: int,
-    limits: tuple[float | None, float | None] | None,
+    limits: tuple[float | None, float | None],
     cloud: str | None,
-    read: ReadAttribute,
+    read: Mapping[NodeId, Values | None],
 ) -> dict[str, Any]:
     """The distribution of an attribute of the seen points.
 
     Scaled dimensions as real values, a no-data value is none, class after the edits. ``read``
-    gives a node's raw attribute, (n,), for one that may not be resident. RecordError where no
-    cloud asked has it.
+    has the raw attribute (n,) of nodes where it is not resident (see `not_resident`). RecordError
+    where no cloud asked has it.
     """
     key = checked_attribute(view, name, cloud)
     nodes = list(seen(view, cloud))
-    low, high = limits or (None, None)
+    low, high = limits
 
     def values() -> Iterator[Values]:
         for one in nodes:
@@ -111,27 +124,36 @@ def histogram(
 def checked_attribute(view: SceneView, name: str, cloud: str | None) -> str:
     """The file's name of an attribute; RecordError where no cloud asked has it."""
     key = ALIASES.get(name, name)
-    if key in ("x", "y", "z", "classification") or not view.state.clouds:
+    infos = [info for entry, info in open_clouds(view) if cloud in (None, entry.id)]
+    if key in ("x", "y", "z", "classification") or not infos:
         return key
-    shown = [e.id for e in view.state.clouds if cloud in (None, e.id)]
-    names = {d.name for id in shown for d in view.cloud_info(id).dimensions}
+    names = {d.name for info in infos for d in info.dimensions}
     if key not in names:
         known = ", ".join(sorted(names - {"X", "Y", "Z"}))
         raise RecordError(f"No cloud has an attribute {name!r}; there are: {known}.", missing=True)
     return key
 
 
-def attribute_values(one: Seen, key: str, read: ReadAttribute) -> Values | None:
+def not_resident(view: SceneView, key: str, cloud: str | None) -> list[NodeId]:
+    """The seen nodes whose cloud has an attribute that is not resident with them."""
+    if key in ("x", "y", "z", "classification"):
+        return []
+    return [
+        one.node.id
+        for one in seen(view, cloud)
+        if key not in one.node.attributes and any(d.name == key for d in one.info.dimensions)
+    ]
+
+
+def attribute_values(one: Seen, key: str, read: Mapping[NodeId, Values | None]) -> Values | None:
     """Real values of the seen points of a node, those without a value left out; raw numbers
     stay whole numbers. None where the node's cloud has no such attribute."""
     if key in ("x", "y", "z"):
         return one.axis("xyz".index(key))
     if key == "classification":
         return one.classes()
-    raw = one.node.attributes.get(key)
-    if raw is None:
-        raw = read(one, key)
-    if raw is None or np.ndim(raw) != 1:
+    raw = one.node.attributes.get(key, read.get(one.node.id))
+    if raw is None or np.ndim(raw) != 1 or len(raw) != len(one.mask):
         return None
     return real_values(one.info, key, raw[one.mask])
 
@@ -187,7 +209,7 @@ def _unit(view: SceneView, key: str, cloud: str | None) -> str:
         unit = frame.vertical if key == "z" else frame.crs.horizontal
         return unit.name
     if key == "gps_time":
-        kinds = {view.cloud_info(e.id).gps_time for e in view.state.clouds if cloud in (None, e.id)}
+        kinds = {info.gps_time for info in shown_clouds(view, cloud).values()}
         if kinds == {"week"}:
             return "s of the GPS week"
         return "s (GPS time less 1e9)" if kinds == {"adjusted"} else "s"
@@ -213,7 +235,7 @@ def point_at(
     view: SceneView,
     target: Vec3,
     radius: float | None,
-    read: Callable[[Seen], Mapping[str, Values]],
+    read: ReadPoint,
 ) -> dict[str, Any]:
     """The seen point nearest to a world place; ``found`` false with the reason in ``note``."""
     found = nearest(view, target, math.inf if radius is None else radius)
@@ -223,6 +245,15 @@ def point_at(
         return {"found": False, "points": 0, "basis": "resident", "note": why}
     one, index, distance = found
     return point_facts(view, one, index, read(one)) | {"distance": distance}
+
+
+def picked(view: SceneView, found: Pick | None, read: ReadPoint) -> dict[str, Any]:
+    """What is known of a point picked on the screen; ``distance`` in logical pixels."""
+    if found is None:
+        why = nothing(view) if next(iter(seen(view)), None) is None else "No point there"
+        return {"found": False, "points": 0, "basis": "resident", "note": why}
+    one = next(o for o in seen(view, found.node.cloud) if o.node.id == found.node)
+    return point_facts(view, one, found.index, read(one)) | {"distance": found.distance}
 
 
 def point_facts(
@@ -276,6 +307,72 @@ def gps_date(adjusted: float) -> str:
     return date.isoformat(timespec="milliseconds").replace("+00:00", " GPS")
 
 
-def shown_clouds(state: SceneState, cloud: str | None) -> list[str]:
-    """Ids of the visible clouds asked for."""
-    return [e.id for e in state.clouds if e.visible and cloud in (None, e.id)]
+def fill_section(view: SceneView, filled: SectionBins, limit: int) -> dict[str, Any]:
+    """Put the seen points of a section into its bins; up to ``limit`` of them, evenly picked,
+    as lists ``station``, ``offset``, ``z``, ``class``."""
+    low, high = filled.section.bounds()
+    parts: list[tuple[Values, ...]] = []
+    for one in seen(view):
+        a, b = one.bounds()
+        if (a[:2] > high).any() or (b[:2] < low).any():
+            continue
+        index, station, offset = filled.section.locate(np.column_stack([one.axis(0), one.axis(1)]))
+        z = one.axis(2)[index]
+        filled.add(station, z)
+        if limit and len(index):
+            parts.append((station, offset, z, one.classes()[index]))
+    columns = [np.concatenate(c) for c in zip(*parts, strict=True)] if parts else []
+    step = max(1, math.ceil(filled.points / limit)) if limit else 1
+    listed = {
+        key: column[::step].tolist()
+        for key, column in zip(("station", "offset", "z", "class"), columns, strict=False)
+    }
+    empty: dict[str, list[float]] = {"station": [], "offset": [], "z": [], "class": []}
+    return {**empty, **listed, "listed": len(listed.get("z", ()))}
+
+
+def density(view: SceneView, frame: Frame, cloud: str | None, cell: float | None) -> dict[str, Any]:
+    """Cells of the seen resident points; mean and spacing of whole clouds by their headers.
+
+    ``meanBasis`` "header": all points over the clouds' plan rectangles (in degrees: on the
+    ellipsoid). The cells are of the LOD sample: they say where points lie, not how dense the
+    source is there; ``full`` does.
+    """
+    infos = list(shown_clouds(view, cloud).values())
+    whole = density_module.header_mean(infos, frame)
+    blocks = [(one.axis(0), one.axis(1)) for one in seen(view, cloud)]
+    answer: dict[str, Any] = {"points": 0, "basis": "resident"}
+    notes: list[str] = []
+    if blocks and not frame.geographic:
+        low = np.array([min(b[i].min() for b in blocks) for i in (0, 1)])
+        high = np.array([max(b[i].max() for b in blocks) for i in (0, 1)])
+        points = sum(len(b[0]) for b in blocks)
+        size = cell if cell is not None else density_module.default_cell(points, low, high)
+        grid = DensityGrid(low, high, size, frame)
+        for x, y in blocks:
+            grid.add(x, y)
+        answer |= grid.answer()
+        notes.append("min, p5 and max are of the resident sample; full: true reads every point.")
+    elif frame.geographic:
+        notes.append(
+            "The coordinates are degrees, so there is no grid of cells: the mean is by the header."
+        )
+    else:
+        notes.append(nothing(view, cloud))
+    if whole is not None:
+        answer |= whole | {"meanBasis": "header"}
+    elif "mean" in answer:
+        answer["meanBasis"] = "resident"
+    return answer | {"note": " ".join([*notes, *frame.notes])}
+
+
+def full_grid(infos: Sequence[CloudInfo], frame: Frame, cell: float | None) -> DensityGrid:
+    """An empty grid over the clouds' header bounds. MeasureError for degrees, or no extent."""
+    known = [(i.bounds_min, i.bounds_max) for i in infos if i.bounds_min and i.bounds_max]
+    if not known:
+        raise MeasureError("The clouds have no points, so they have no density.")
+    low = np.min([a for a, _ in known], axis=0)[:2]
+    high = np.max([b for _, b in known], axis=0)[:2]
+    points = sum(i.points for i in infos)
+    size = cell if cell is not None else density_module.default_cell(points, low, high)
+    return DensityGrid(low, high, size, frame)

@@ -6,6 +6,7 @@ Seen is what is neither hidden nor deleted, inside the clip, and of a class that
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from oniyanma.rules.block import PointBlock
 from oniyanma.scene.edits import block_of
 from oniyanma.scene.ports import CLIPPED, DELETED, HIDDEN, ResidentNode, SceneView
 from oniyanma.scene.records import RecordError
-from oniyanma.scene.state import SceneState
+from oniyanma.scene.state import CloudEntry, SceneState
 from oniyanma.scene.units import Frame, frame_of
 
 Floats = npt.NDArray[np.float64]
@@ -96,24 +97,41 @@ def nothing(view: SceneView, cloud: str | None = None) -> str:
     if not shown:
         what = "No cloud is shown" if cloud is None else f"Cloud {cloud} is not shown"
         return f"{what} (setCloudVisibility shows it)"
+    if not shown_clouds(view, cloud):
+        what = "The open clouds' files are" if cloud is None else f"The file of cloud {cloud} is"
+        return f"{what} missing (listClouds says where they were)"
     if not any(cloud in (None, node.id.cloud) for node in view.resident()):
         return "No point is in view (fitView brings all of them there)"
     return "Every resident point is hidden, deleted, clipped or of a class that is not shown"
 
 
+def open_clouds(view: SceneView) -> list[tuple[CloudEntry, CloudInfo]]:
+    """The clouds of the scene whose files are there, in order."""
+    found: list[tuple[CloudEntry, CloudInfo]] = []
+    for entry in view.state.clouds:
+        with suppress(KeyError):
+            found.append((entry, view.cloud_info(entry.id)))
+    return found
+
+
+def shown_clouds(view: SceneView, cloud: str | None = None) -> dict[str, CloudInfo]:
+    """The visible ones (of the one asked for) by id."""
+    return {e.id: i for e, i in open_clouds(view) if e.visible and cloud in (None, e.id)}
+
+
 def scene_frame(view: SceneView) -> Frame | None:
     """Units of the scene, which are those of its first cloud; None without one."""
-    clouds = view.state.clouds
-    return frame_of(view.cloud_info(clouds[0].id).crs) if clouds else None
+    clouds = open_clouds(view)
+    return frame_of(clouds[0][1].crs) if clouds else None
 
 
 def other_crs(view: SceneView) -> str | None:
     """A sentence where a visible cloud has another CRS than the scene; None: all the same."""
-    clouds = view.state.clouds
+    clouds = open_clouds(view)
     if not clouds:
         return None
-    first = view.cloud_info(clouds[0].id).crs
-    odd = [e.id for e in clouds if e.visible and view.cloud_info(e.id).crs != first]
+    first = clouds[0][1].crs
+    odd = [entry.id for entry, info in clouds if entry.visible and info.crs != first]
     if not odd:
         return None
     return f"Not in the scene's CRS ({first.name}), taken as they are: {', '.join(odd)}."
