@@ -6,12 +6,10 @@ Formats: the COPC 1.0 specification (info VLR, hierarchy pages of 32-byte entrie
 from __future__ import annotations
 
 import io
-import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import laspy
 import numpy as np
@@ -21,46 +19,13 @@ from laspy.point import dims
 from oniyanma.clouds.decode import NodeFormat, NodeJob
 from oniyanma.clouds.model import CloudError, CloudWarning, Hierarchy, NodeKey
 from oniyanma.clouds.octree import make_hierarchy
+from oniyanma.clouds.reading import ByteSource
+from oniyanma.clouds.reading import open_bytes as open_bytes
 
 ENTRY = np.dtype([("key", "<i4", 4), ("offset", "<u8"), ("size", "<i4"), ("count", "<i4")])
 INFO = struct.Struct("<9d")  # centre xyz, halfsize, spacing, (root offset, size as u64), gps range
 MAX_HEAD = 1 << 28
 MAX_DEPTH = 30
-
-
-class ByteSource(Protocol):
-    """Random access to a file's bytes; ``read_at`` gives fewer at the end of the file."""
-
-    size: int
-
-    def read_at(self, offset: int, size: int) -> bytes: ...
-
-    def close(self) -> None: ...
-
-
-class LocalFile:
-    """A local file read at given places. Raises OSError as the system does."""
-
-    def __init__(self, path: str | Path) -> None:
-        self._file = open(path, "rb")  # noqa: SIM115 - closed by close()
-        self.size = os.fstat(self._file.fileno()).st_size
-
-    def read_at(self, offset: int, size: int) -> bytes:
-        self._file.seek(offset)
-        return self._file.read(size)
-
-    def close(self) -> None:
-        self._file.close()
-
-
-def open_bytes(path: str) -> ByteSource:
-    """Opens a path or an http(s) address for reading at given places. Raises OSError."""
-    if path.startswith(("http://", "https://")):
-        from oniyanma.clouds.sources.http import HttpFile
-
-        source: ByteSource = HttpFile(path)
-        return source
-    return LocalFile(path)
 
 
 def node_format(path: str, header: laspy.LasHeader, laz_vlr: bytes) -> NodeFormat:

@@ -14,15 +14,13 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from oniyanma.clouds.decode import NodeError, NodeFormat, NodeJob, decode_node
 from oniyanma.clouds.process import attach, claim_pipes, receive, send
-
-if TYPE_CHECKING:
-    from oniyanma.clouds.copc import ByteSource
+from oniyanma.clouds.reading import ByteSource, open_bytes
 
 Layout = list[tuple[str, str, tuple[int, ...]]]
 
@@ -37,8 +35,6 @@ class Files:
     def read_at(self, path: str, offset: int, size: int) -> bytes:
         source = self._open.get(path)
         if source is None:
-            from oniyanma.clouds.copc import open_bytes
-
             while len(self._open) >= self._limit:
                 self._open.pop(next(iter(self._open))).close()
             source = self._open[path] = open_bytes(path)

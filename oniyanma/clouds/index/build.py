@@ -311,10 +311,7 @@ def _evlrs(
     if facts is not None:
         out.append(RawVlr(facts_vlr.USER_ID, facts_vlr.RECORD_ID, "", facts(info)))
     if carry:
-        kept = [raw_vlr(v) for v in header.evlrs or []]
-        out += [
-            v
-            for v in kept
-            if v.user_id not in ("copc", facts_vlr.USER_ID) and v.record_id != WAVEFORM_PACKETS
-        ]
+        own = ("copc", facts_vlr.USER_ID)
+        kept = [raw_vlr(v) for v in header.evlrs or [] if v.user_id not in own]
+        out += [v for v in kept if v.record_id != WAVEFORM_PACKETS]
     return out

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from oniyanma.clouds.checks import PointChecks
-from oniyanma.clouds.copc import LocalFile
 from oniyanma.clouds.index.levels import (
     Cube,
     cell_indices,
@@ -32,6 +31,7 @@ from oniyanma.clouds.index.levels import (
 from oniyanma.clouds.index.records import RecordMap
 from oniyanma.clouds.index.spill import Spill
 from oniyanma.clouds.octree import MAX_DEPTH
+from oniyanma.clouds.reading import LocalFile
 from oniyanma.clouds.sources.laz import LazFormat, decode
 
 FINE = 5
