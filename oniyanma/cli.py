@@ -57,7 +57,7 @@ def _info(argv: list[str]) -> int:
 
 
 def _convert(argv: list[str]) -> int:
-    from oniyanma.clouds.main import convert_main
+    from oniyanma.clouds.convert import convert_main
 
     return convert_main(argv)
 

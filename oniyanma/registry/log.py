@@ -21,14 +21,17 @@ GENESIS: Final = "0" * 64
 LogOutcome = Literal["ok", "preview", "refused", "failed", "cancelled"]
 
 
+_ENCODER: Final = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+)
+
+
 def canonical_json(value: Any) -> str:
     """The one JSON text of a value: keys sorted, no spaces, ASCII, no NaN.
 
     Raises ValueError for NaN or infinity, TypeError for what JSON has no form for.
     """
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    )
+    return _ENCODER.encode(value)
 
 
 @dataclass(frozen=True, kw_only=True)

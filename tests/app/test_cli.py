@@ -37,7 +37,7 @@ def test_importing_the_package_loads_neither_the_window_nor_the_renderer() -> No
         "import sys, oniyanma, oniyanma.cli, oniyanma.commands\n"
         "oniyanma.Actor('api')\n"
         "bad = [m for m in sys.modules if m.split('.')[0] in ('PySide6', 'vispy', 'OpenGL')]\n"
-        "sys.exit(' '.join(bad))"
+        "sys.exit(' '.join(bad) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -1,0 +1,210 @@
+"""Every command on a real scene: it does its work, a fault at any write undoes all of it, and no
+valid arguments bring out a fault of ours."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from oniyanma.commands import build_registry
+from oniyanma.scene.project import content
+from tests.app.scenes import AI, API, HUMAN, fitting, prepared
+from tests.commands.strategies import valid
+from tests.scene.sqlite_faults import FILLS, intercepted
+
+REGISTRY = build_registry()
+READY = [command.name for command in REGISTRY if command.ready]
+WRITES = [name for name in READY if not REGISTRY[name].readonly]
+GATED = [name for name in READY if REGISTRY[name].destructive]
+READS = [name for name in READY if REGISTRY[name].readonly]
+
+
+@pytest.fixture(scope="module")
+def arguments(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """name → arguments that succeed in a `prepared` session in any folder (``{folder}``)."""
+    known: dict[str, dict[str, Any]] = {}
+
+    def find(name: str) -> dict[str, Any]:
+        if name not in known:
+            folder = tmp_path_factory.mktemp("scratch")
+            with prepared(folder) as session:
+                (folder / "other.oniyanma").unlink(missing_ok=True)
+                person = session.handle(HUMAN)
+                saved = person.call("saveProject", {"path": str(folder / "other.oniyanma")})
+                assert saved["ok"], saved
+            with prepared(folder) as session:
+                args = fitting(session, REGISTRY[name], folder)
+            assert args is not None, f"{name} succeeds with nothing that is here"
+            text = json.dumps(args).replace(str(folder), "{folder}")
+            known[name] = {"text": text, "other": (folder / "other.oniyanma").read_bytes()}
+        return known[name]
+
+    return find
+
+
+def _here(known: dict[str, Any], folder: Path) -> Any:
+    (folder / "other.oniyanma").write_bytes(known["other"])
+    return json.loads(known["text"].replace("{folder}", str(folder)))
+
+
+@pytest.mark.parametrize("name", READY)
+def test_it_works_and_its_answer_is_json(name: str, arguments: Any, tmp_path: Path) -> None:
+    """by a person: one line in the log for a write, none and no change for a read."""
+    args = _here(arguments(name), tmp_path)
+    with prepared(tmp_path) as session:
+        before, lines = session.state, session.scene.log.head()[1]
+        answer = session.submit(name, args, session.handle(HUMAN)).result()
+        assert answer["ok"] is True, answer
+        json.dumps(answer, allow_nan=False)
+        assert answer["revision"] == session.state.revision
+        if REGISTRY[name].readonly:
+            assert session.state is before
+            assert session.scene.log.head()[1] == lines
+        elif name not in ("openProject",):
+            last = session.scene.log.entries()[-1].body
+            assert (last["command"], last["outcome"]) == (name, "ok") or name == "acceptBatch"
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_fault_at_any_write_leaves_everything_as_it_was(
+    name: str, arguments: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    """N = 1, 2, … until none is met: state and project are as before each time."""
+    caplog.set_level(logging.CRITICAL)
+    args = _here(arguments(name), tmp_path)
+    with prepared(tmp_path) as session:
+        person = session.handle(HUMAN)
+        log = session.scene.log
+        real = type(log).write
+        before = session.state
+        for nth in range(1, 50):
+            met = [0]
+
+            def write(self: Any, *given: Any, met: list[int] = met, nth: int = nth) -> None:
+                met[0] += 1
+                if met[0] == nth:
+                    raise RuntimeError("injected")
+                real(self, *given)
+
+            monkeypatch.setattr(type(log), "write", write)
+            answer = session.submit(name, args, person).result()
+            monkeypatch.setattr(type(log), "write", real)
+            if met[0] < nth:
+                assert answer["ok"], answer
+                break
+            if answer["ok"] is False:
+                assert answer["error"]["code"] == "internal", answer
+                assert session.state is before
+        else:
+            pytest.fail("it writes without end")
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_full_disk_at_any_write_loses_nothing(
+    name: str, arguments: Any, tmp_path: Path, caplog: Any
+) -> None:
+    """the Nth write of the project fails: the answer says so, and the state is as it was."""
+    caplog.set_level(logging.CRITICAL)
+    args = _here(arguments(name), tmp_path)
+    with prepared(tmp_path) as session:
+        person = session.handle(HUMAN)
+        before = session.state
+        for nth in range(1, 400):
+            seen = [0]
+
+            def fail(call: str, given: Any, seen: list[int] = seen, nth: int = nth) -> int:
+                seen[0] += 1
+                return errno.ENOSPC if seen[0] == nth else 0
+
+            with intercepted(fail, FILLS):
+                answer = session.submit(name, args, person).result()
+            if seen[0] < nth or answer["ok"]:
+                assert answer["ok"], answer
+                break
+            assert answer["error"]["code"] in ("refused", "internal"), answer
+            assert content(session.state) == content(before)
+        else:
+            pytest.fail("it writes without end")
+
+
+@pytest.mark.parametrize("name", GATED)
+@pytest.mark.parametrize("actor", [AI, API], ids=lambda actor: actor.kind)
+def test_a_machine_is_shown_the_count_and_then_may(
+    name: str, actor: Any, arguments: Any, tmp_path: Path
+) -> None:
+    args = _here(arguments(name), tmp_path)
+    with prepared(tmp_path) as session:
+        machine = session.handle(actor)
+        before = session.state
+        preview = machine.call(name, args)
+        assert preview["preview"] is True and preview["command"] == name
+        counts = preview["wouldAffect"].keys() & {"points", "edits", "findings", "batches"}
+        assert counts
+        assert session.state is before
+        entry = session.scene.log.entries()[-1].body
+        assert (entry["outcome"], entry["actor"]["kind"]) == ("preview", actor.kind)
+        confirmed = {**args, "confirm": True, "token": preview["token"]}
+        answer = machine.call(name, confirmed)
+        assert answer.get("ok") is True or answer["error"]["code"] == "refused", answer
+        if answer["ok"]:
+            assert machine.call(name, confirmed)["preview"] is True
+            assert session.scene.log.entries()[-2].body["actor"]["kind"] == actor.kind
+
+
+@pytest.mark.parametrize("name", GATED)
+def test_with_nothing_there_a_gated_command_says_why(name: str, tmp_path: Path) -> None:
+    from oniyanma import Session
+
+    with Session(inline_workers=True) as session:
+        example = dict(REGISTRY[name].example)
+        answer = session.call(name, example)
+        if "error" in answer:
+            assert answer["error"]["code"] == "not_found" and "id" in example
+        else:
+            affected = answer["wouldAffect"]
+            assert 0 in affected.values() and affected["note"]
+            sure = session.call(name, {**example, "confirm": True})
+            assert sure["ok"] and sure["note"]
+
+
+@pytest.mark.parametrize("name", READS)
+def test_with_nothing_there_a_read_only_command_gives_a_reason_not_an_error(name: str) -> None:
+    from oniyanma import Session
+
+    with Session(inline_workers=True) as session:
+        answer = session.call(name, REGISTRY[name].example)
+        if REGISTRY[name].conditions:
+            assert answer["ok"] is True, answer
+            assert answer["note"], answer
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("fuzz")
+    session = prepared(folder)
+    yield session
+    session.close()
+
+
+@pytest.mark.parametrize("name", READY)
+def test_no_valid_arguments_bring_out_a_fault_of_ours(
+    name: str, tmp_path: Path, scene: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """whatever the schema allows is answered, never as an internal fault, and always as JSON."""
+    monkeypatch.chdir(tmp_path)
+    schema = REGISTRY[name].input_schema
+
+    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(args=valid(schema))
+    def check(args: Any) -> None:
+        answer = scene.submit(name, args, scene.handle(API)).result()
+        json.dumps(answer, allow_nan=False)
+        assert answer.get("error", {}).get("code") not in ("internal", "invalid_schema"), answer
+
+    check()

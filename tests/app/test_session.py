@@ -1,0 +1,193 @@
+"""A session: any thread may ask, counts repeat, and nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import oniyanma
+from oniyanma.commands import build_registry
+from oniyanma.registry import Command, Outcome
+from tests.app.scenes import AI, API, HUMAN, small_cloud
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[oniyanma.Session]:
+    with oniyanma.Session(allow_read=[tmp_path], inline_workers=True) as one:
+        yield one
+
+
+def test_a_script_asks_without_an_event_loop_and_a_notebook_with_one(
+    session: oniyanma.Session, tmp_path: Path
+) -> None:
+    assert session.call("openCloud", path=str(small_cloud(tmp_path / "a.las")))["ok"]
+    plain = session.call("queryElevation", {"bins": 16})
+    assert plain["ok"] and len(plain["bins"]) == 16 and plain["basis"] == "resident"
+
+    async def ask() -> Any:
+        return await session.execute("queryElevation", {"bins": 16})
+
+    assert asyncio.run(ask()) == plain
+
+
+def test_a_sessions_own_actor_is_a_client_and_nothing_changes_that(
+    session: oniyanma.Session,
+) -> None:
+    session.call("setPointSize", pixels=3)
+    assert session.call("setPointSize", pixels=3, actor="human")["ok"] is False
+    for entry in session.call("getCommandLog")["entries"]:
+        assert entry["actor"] == {"kind": "api", "name": "python"}
+
+
+def test_each_handle_has_its_actor_and_surface_bound_in_it(session: oniyanma.Session) -> None:
+    for actor in (HUMAN, AI, API):
+        handle = session.handle(actor)
+        assert handle.call("setPointSize", {"pixels": 4})["ok"]
+        told = handle.call("getSession")
+        assert told["actor"]["kind"] == actor.kind and told["surface"] == "all"
+    reading = session.handle(API, "read")
+    assert reading.call("setPointSize", {"pixels": 5})["error"]["code"] == "surface_denied"
+    assert {t["name"] for t in reading.tool_defs()} == {
+        c.name for c in session.registry if c.readonly
+    }
+    kinds = [entry["actor"]["kind"] for entry in session.call("getCommandLog")["entries"]]
+    assert kinds == ["human", "ai", "api", "api"]
+
+
+def test_many_threads_ask_at_once_and_each_write_has_its_revision(
+    session: oniyanma.Session,
+) -> None:
+    handle = session.handle(API)
+
+    def ask(number: int) -> int:
+        answer = handle.call("setPointSize", {"pixels": 1 + number % 30})
+        assert answer["ok"]
+        return int(answer["revision"])
+
+    with ThreadPoolExecutor(8) as pool:
+        revisions = list(pool.map(ask, range(80)))
+    assert len(set(revisions)) == 80
+    assert session.call("getCommandLog")["count"] == 80
+
+
+def test_an_event_loop_asks_many_at_once(session: oniyanma.Session) -> None:
+    async def ask() -> list[Any]:
+        return await asyncio.gather(*(session.execute("getSession") for _ in range(50)))
+
+    assert all(answer["ok"] for answer in asyncio.run(ask()))
+
+
+def test_the_scene_is_touched_on_its_thread_only(tmp_path: Path) -> None:
+    threads: set[int] = set()
+
+    def look(call: Any, args: Any) -> Outcome:
+        threads.add(threading.get_ident())
+        return Outcome({})
+
+    planted = Command(
+        name="planted",
+        title="Planted",
+        group="Test",
+        description="Tells where it ran.",
+        input_schema={"type": "object", "properties": {}, "additionalProperties": False},
+        example={},
+        readonly=True,
+        cached=False,
+        run=look,
+    )
+    with oniyanma.Session(registry=build_registry(planted), inline_workers=True) as session:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: session.call("planted"), range(20)))
+        assert "planted" in [tool["name"] for tool in session.tool_defs()]
+    assert len(threads) == 1 and threading.get_ident() not in threads
+
+
+def test_a_closed_session_leaves_no_thread_and_takes_no_command(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    session = oniyanma.Session(allow_read=[tmp_path])
+    session.call("openCloud", path=str(small_cloud(tmp_path / "a.las")))
+    session.close()
+    session.close()
+    assert set(threading.enumerate()) <= before
+    with pytest.raises(RuntimeError, match="closed"):
+        session.call("getSession")
+
+
+def test_a_machine_opens_only_where_it_was_allowed(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    inside = small_cloud(tmp_path / "in" / "a.las", 100)
+    outside = small_cloud(tmp_path / "out" / "b.las", 100)
+    with oniyanma.Session(allow_read=[tmp_path / "in"], inline_workers=True) as session:
+        error = session.call("openCloud", path=str(outside))["error"]
+        assert error["code"] == "refused" and "person" in error["message"]
+        assert session.call("openCloud", path=str(inside))["ok"]
+        assert session.submit("openCloud", {"path": str(outside)}, session.handle(HUMAN)).result()[
+            "ok"
+        ]
+        target = str(tmp_path / "out" / "c.las")
+        assert session.call("exportCloud", path=target)["error"]["code"] == "refused"
+        session.reach.allow(tmp_path / "out", "write")
+        assert session.call("exportCloud", path=target)["ok"]
+        again = session.call("exportCloud", path=target, overwrite=True)
+        assert again["error"]["code"] == "human_only"
+        assert session.call("exportCloud", path=target)["error"]["code"] == "refused"
+
+
+def test_a_finding_of_the_session_survives_in_its_project(tmp_path: Path) -> None:
+    path = tmp_path / "site.oniyanma"
+    with oniyanma.Session(project=path, inline_workers=True) as session:
+        assert session.call("addFinding", title="Pole", position=[1, 2, 3])["ok"]
+    with oniyanma.Session(project=path, inline_workers=True) as session:
+        assert [f["title"] for f in session.call("listFindings")["findings"]] == ["Pole"]
+        assert session.call("getSession")["project"]["path"] == str(path)
+        assert session.call("getCommandLog")["count"] == 1
+
+
+def test_log_lines_of_the_session_are_what_the_chain_holds(session: oniyanma.Session) -> None:
+    session.call("setPointSize", pixels=3)
+    session.call("nothing")
+    told = session.call("getCommandLog")
+    assert [e["outcome"] for e in told["entries"]] == ["ok", "refused"]
+    assert told["head"] == told["entries"][-1]["hash"] and told["count"] == 2
+    assert session.call("getCommandLog", since=1)["entries"] == told["entries"][1:]
+    json.dumps(told, allow_nan=False)
+
+
+def test_settled_counts_repeat_in_another_session(tmp_path: Path) -> None:
+    cloud = small_cloud(tmp_path / "a.las")
+
+    def count() -> Any:
+        with oniyanma.Session(allow_read=[tmp_path], viewport=(640, 480)) as session:
+            session.call("openCloud", path=str(cloud))
+            session.call("setCamera", preset="top")
+            session.call(
+                "selectPolygon", points=[[200, 100], [400, 100], [300, 400]], space="screen"
+            )
+            return session.call("getSelection")["points"], session.call("queryElevation")
+
+    assert count() == count()
+
+
+def test_a_gesture_is_one_command_and_one_line(session: oniyanma.Session) -> None:
+    handle = session.handle(HUMAN)
+
+    def drag() -> Any:
+        gesture = handle.gesture("setPointSize")
+        for pixels in (2, 3, 4):
+            assert gesture.update({"pixels": pixels})["live"]
+            assert session.scene.view.state.display.point_size == pixels
+            assert session.state.display.point_size != pixels or pixels == 2
+        return gesture.end()
+
+    assert session._on_scene(drag)["ok"]
+    assert session.state.display.point_size == 4
+    entries = session.call("getCommandLog")["entries"]
+    assert [e["arguments"]["pixels"] for e in entries] == [4]
