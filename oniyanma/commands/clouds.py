@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
 
+from oniyanma.clouds.inspect import info_json
+from oniyanma.clouds.model import CloudInfo
 from oniyanma.commands.arguments import (
     CLOUD,
     FILES,
@@ -15,7 +21,176 @@ from oniyanma.commands.arguments import (
     text,
     whole,
 )
-from oniyanma.registry import Command, not_ready
+from oniyanma.registry import (
+    Args,
+    Call,
+    Cancelled,
+    Command,
+    CommandError,
+    Job,
+    JobContext,
+    NotFound,
+    Outcome,
+    Refused,
+)
+from oniyanma.scene import attributes, camera
+from oniyanma.scene.state import CloudEntry, SceneState
+
+POLL: Final = 0.1  # seconds between two looks at how far indexing is
+
+
+def _list(call: Call, args: Args) -> Outcome:
+    clouds = [_cloud_json(call, entry) for entry in call.state.clouds]
+    note = {} if clouds else {"note": "No cloud is open (openCloud opens one)"}
+    return Outcome({"clouds": clouds, "count": len(clouds), **note})
+
+
+def _cloud_json(call: Call, entry: CloudEntry) -> dict[str, Any]:
+    cloud = call.scene.cloud(entry.id)
+    facts: dict[str, Any] = {
+        "id": entry.id,
+        "name": entry.name,
+        "path": entry.path,
+        "visible": entry.visible,
+    }
+    if cloud is None:
+        reason = call.scene.missing.get(entry.id, "The cloud is not open.")
+        return {**facts, "state": "failed", "reason": reason}
+    info = cloud.info
+    bounds = call.scene.cloud_bounds(entry.id)
+    facts |= {
+        "format": info.format,
+        "points": info.points,
+        "bounds": None if bounds is None else {"min": list(bounds[0]), "max": list(bounds[1])},
+        "crs": {"name": info.crs.name, "epsg": info.crs.epsg},
+        "unit": info.crs.horizontal.name,
+        "state": cloud.state,
+        "warnings": len(info.warnings),
+    }
+    if cloud.state == "indexing":
+        facts |= {"progress": round(cloud.progress, 4), "stage": cloud.stage}
+    if cloud.state == "failed":
+        facts["reason"] = cloud.reason
+    return facts
+
+
+def _info(call: Call, args: Args) -> Outcome:
+    if "cloud" in args:
+        ids = [_known(call.state, args["cloud"]).id]
+    else:
+        ids = [entry.id for entry in call.state.clouds if entry.visible]
+    clouds = []
+    for id in ids:
+        cloud = call.scene.cloud(id)
+        if cloud is None:
+            reason = call.scene.missing.get(id, "The cloud is not open.")
+            clouds.append({"id": id, "state": "failed", "reason": reason})
+        else:
+            clouds.append({"id": id, "state": cloud.state, **info_json(cloud.info)})
+    if len(clouds) == 1:
+        return Outcome(clouds[0])
+    note = {} if clouds else {"note": "No cloud is open and visible (openCloud opens one)"}
+    return Outcome({"clouds": clouds, **note})
+
+
+def _open(call: Call, args: Args) -> Outcome:
+    given = args["path"]
+    path = given if "://" in given else str(Path(given).expanduser().absolute())
+    state: SceneState = call.state
+    for entry in state.clouds:
+        if entry.path == path and call.scene.cloud(entry.id) is not None:
+            left = state if args["append"] else replace(state, clouds=(entry,))
+            answer: dict[str, Any] = {"cloud": entry.id, "note": f"{entry.name} is open already"}
+            return Outcome(answer, None if left.clouds == state.clouds else left)
+    if not args["append"]:
+        state = replace(state, clouds=())
+    id = call.scene.id_for(path, state)
+    cloud = call.scene.open_cloud(path, id)
+    info: CloudInfo = cloud.info
+    entry = CloudEntry(id, info.name, path, header_hash=info.header_hash)
+    first = not any(one.visible for one in state.clouds)
+    state = replace(state, clouds=(*(c for c in state.clouds if c.id != id), entry))
+    if first:
+        state = _framed(call, state, info)
+    answer = {
+        "cloud": id,
+        "name": info.name,
+        "format": info.format,
+        "points": info.points,
+        "state": cloud.state,
+        "warnings": [{"code": w.code, "message": w.message} for w in info.warnings],
+    }
+    if cloud.state == "indexing" and not call.scene.inline:
+        answer["job"] = _index_job(call, id, cloud).id
+    return Outcome(answer, state, {"clouds": 1})
+
+
+def _framed(call: Call, state: SceneState, info: CloudInfo) -> SceneState:
+    """The first cloud is seen whole from a corner, in the colours it has."""
+    display = replace(
+        state.display, color=attributes.default_mode(info), cloud_colors=MappingProxyType({})
+    )
+    scale = call.scene.scale(state)
+    corner = camera.preset(state.camera, "iso", scale)
+    view = camera.fit(corner, call.scene.bounds(state), state.viewport, scale)
+    return replace(state, display=display, camera=replace(view, mode="orbit"))
+
+
+def _index_job(call: Call, id: str, cloud: Any) -> Job:
+    """Indexing as a job: its progress, and the way to stop it. The cloud is on screen already."""
+    scene = call.scene
+
+    def run(job: JobContext) -> None:
+        while cloud.state == "indexing" and scene.cloud(id) is cloud:
+            job.check()
+            job.progress(cloud.progress, cloud.stage)
+            time.sleep(POLL)
+
+    def finish(job: Job, _: Any, error: BaseException | None) -> dict[str, Any]:
+        revision = scene.state.revision
+        if error is not None:
+            cloud.cancel()
+            told = error if isinstance(error, CommandError) else Cancelled()
+            return {"ok": False, "revision": revision, "error": told.as_json()}
+        if cloud.state == "failed":
+            told = Refused(f"{cloud.info.name} stays a coarse sample: {cloud.reason}")
+            return {"ok": False, "revision": revision, "error": told.as_json()}
+        return {"ok": True, "revision": revision, "cloud": id, "state": cloud.state}
+
+    title = f"Index {cloud.info.name}"
+    return call.jobs.start("openCloud", title, call.actor, call.now, run, finish)
+
+
+def _close(call: Call, args: Args) -> Outcome:
+    entry = _known(call.state, args["cloud"])
+    left = tuple(one for one in call.state.clouds if one.id != entry.id)
+    colors = {k: v for k, v in call.state.display.cloud_colors.items() if k != entry.id}
+    display = replace(call.state.display, cloud_colors=MappingProxyType(colors))
+    state = replace(call.state, clouds=left, display=display)
+    return Outcome({"cloud": entry.id, "open": len(left)}, state, {"clouds": 1})
+
+
+def _budget(call: Call, args: Args) -> Outcome:
+    return Outcome({"points": args["points"]}, replace(call.state, budget=args["points"]))
+
+
+def _visibility(call: Call, args: Args) -> Outcome:
+    entry = _known(call.state, args["cloud"])
+    clouds = tuple(
+        replace(one, visible=args["visible"]) if one.id == entry.id else one
+        for one in call.state.clouds
+    )
+    answer = {"cloud": entry.id, "visible": args["visible"]}
+    return Outcome(answer, replace(call.state, clouds=clouds))
+
+
+def _known(state: SceneState, id: str) -> CloudEntry:
+    for entry in state.clouds:
+        if entry.id == id:
+            return entry
+    known = ", ".join(entry.id for entry in state.clouds) or "none yet"
+    raise NotFound(f"There is no cloud {id!r}; open are: {known}.")
+
 
 COMMANDS: Final = (
     Command(
@@ -28,7 +203,7 @@ COMMANDS: Final = (
         example={},
         readonly=True,
         cached=False,
-        run=not_ready,
+        run=_list,
     ),
     Command(
         name="getCloudInfo",
@@ -42,7 +217,7 @@ COMMANDS: Final = (
         conditions=("has_cloud",),
         readonly=True,
         cached=False,
-        run=not_ready,
+        run=_info,
     ),
     Command(
         name="openCloud",
@@ -60,7 +235,7 @@ COMMANDS: Final = (
             "path",
         ),
         example={"path": "survey/site.laz"},
-        run=not_ready,
+        run=_open,
     ),
     Command(
         name="closeCloud",
@@ -69,7 +244,7 @@ COMMANDS: Final = (
         description="Closes a cloud. Its edits stay in the project.",
         input_schema=arguments({"cloud": text("Cloud id from listClouds.")}, "cloud"),
         example={"cloud": "c1"},
-        run=not_ready,
+        run=_close,
     ),
     Command(
         name="setPointBudget",
@@ -86,7 +261,7 @@ COMMANDS: Final = (
         ),
         example={"points": 5_000_000},
         idempotent=True,
-        run=not_ready,
+        run=_budget,
     ),
     Command(
         name="setCloudVisibility",
@@ -103,6 +278,6 @@ COMMANDS: Final = (
         ),
         example={"cloud": "c1", "visible": False},
         idempotent=True,
-        run=not_ready,
+        run=_visibility,
     ),
 )

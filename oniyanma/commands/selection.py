@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 from oniyanma.commands.arguments import (
     CLIP,
@@ -17,7 +19,169 @@ from oniyanma.commands.arguments import (
     span,
     text,
 )
-from oniyanma.registry import Command, not_ready
+from oniyanma.registry import Args, Call, Command, InvalidArguments, Outcome, Refused
+from oniyanma.rules.model import Box, Mode, Polygon, Prism, Range, Region, Shape, Vec3, Where
+from oniyanma.scene import selection
+from oniyanma.scene.camera import as_vec3
+from oniyanma.scene.classes import class_name
+from oniyanma.scene.edits import attributes_of
+from oniyanma.scene.state import SceneState
+
+
+def _get(call: Call, args: Args) -> Outcome:
+    return Outcome(selection_json(call, call.state))
+
+
+def _box(call: Call, args: Args) -> Outcome:
+    low, high = args["min"], args["max"]
+    for axis, name in enumerate("xyz"):
+        if low[axis] > high[axis]:
+            raise wrong("selectBox", f"min.{axis}", low[axis], f"at most max's {name} {high[axis]}")
+    box = Box(triple(low), triple(high), float(args.get("rotation", 0.0)))
+    return _join(call, box, args["mode"])
+
+
+def _polygon(call: Call, args: Args) -> Outcome:
+    points = tuple((float(x), float(y)) for x, y in args["points"])
+    z = span_of("selectPolygon", "zRange", args.get("zRange"))
+    if args["space"] == "world":
+        return _join(call, Polygon(points, z), args["mode"])
+    lens = call.scene.lens(call.state)
+    matrix = tuple(float(v) for v in lens.relative.ravel())
+    prism = Prism(points, matrix, as_vec3(lens.eye), lens.viewport)
+    if z == (None, None):
+        return _join(call, prism, args["mode"])
+    pieces = (Region(prism), Region(Where(elevation=z), "intersect"))
+    return _join(call, replace(selection.filters(call.state), regions=pieces), args["mode"])
+
+
+def _where(call: Call, args: Args) -> Outcome:
+    conditions = {name: value for name, value in args.items() if name != "mode"}
+    if not conditions:
+        raise wrong(
+            "selectWhere",
+            "",
+            None,
+            "at least one of classes, elevation, intensity, returns, gpsTime, sources, attribute",
+        )
+
+    def span(name: str) -> Range | None:
+        return span_of("selectWhere", name, args[name]) if name in args else None
+
+    attribute: tuple[str, Range] | None = None
+    if (given := args.get("attribute")) is not None:
+        known = _dimensions(call)
+        if given["name"] not in known:
+            raise wrong("selectWhere", "attribute.name", given["name"], f"one of {sorted(known)}")
+        limits = span_of("selectWhere", "attribute.range", given["range"])
+        attribute = given["name"], limits
+    shape = Where(
+        classes=frozenset(args["classes"]) if "classes" in args else None,
+        elevation=span("elevation"),
+        intensity=span("intensity"),
+        returns=span("returns"),
+        gps_time=span("gpsTime"),
+        sources=frozenset(args["sources"]) if "sources" in args else None,
+        attribute=attribute,
+    )
+    call.scene.ensure(attributes_of(shape))
+    return _join(call, shape, args["mode"])
+
+
+def _invert(call: Call, args: Args) -> Outcome:
+    return _selected(call, selection.inverted(call.state))
+
+
+def _clear(call: Call, args: Args) -> Outcome:
+    if call.state.selection.rule is None:
+        return Outcome({"points": 0, "basis": "resident", "note": "Nothing was selected"})
+    return Outcome({"points": 0, "basis": "resident"}, selection.cleared(call.state))
+
+
+def _join(call: Call, shape: Shape, mode: Mode) -> Outcome:
+    try:
+        return _selected(call, selection.joined(call.state, shape, mode))
+    except selection.SelectionTooDeep as error:
+        raise Refused(str(error)) from error
+
+
+def _selected(call: Call, state: SceneState) -> Outcome:
+    """The count of a new selection; its bounds and classes are asked for with getSelection."""
+    tally = call.scene.tally(state)
+    answer: dict[str, Any] = {
+        "points": tally.points,
+        "regions": selection.region_count(state.selection.rule),
+        "basis": "resident",
+    }
+    if (note := count_note(state, tally.points)) is not None:
+        answer["note"] = note
+    return Outcome(answer, state)
+
+
+def selection_json(call: Call, state: SceneState) -> dict[str, Any]:
+    """What is selected, as getSelection answers."""
+    tally = call.scene.tally(state)
+    extent = call.scene.extent(state) if tally.points else None
+    answer: dict[str, Any] = {
+        "points": tally.points,
+        "regions": selection.region_count(state.selection.rule),
+        "bounds": None if extent is None else {"min": list(extent[0]), "max": list(extent[1])},
+        "classes": [
+            {"class": number, "name": class_name(number), "points": count}
+            for number, count in tally.by_class().items()
+        ],
+        "basis": "resident",
+    }
+    if (note := count_note(state, tally.points)) is not None:
+        answer["note"] = note
+    return answer
+
+
+def count_note(state: SceneState, points: int) -> str | None:
+    """Why a count is 0: nothing is selected, or what is selected hits nothing on screen."""
+    if state.selection.rule is None:
+        return "No selection (select something first)"
+    if not state.clouds:
+        return "No cloud is open (open one first)"
+    if points == 0:
+        return (
+            "The selection hits no resident point that is visible; it may hit points that are "
+            "not loaded: move closer or raise the point budget to see"
+        )
+    return None
+
+
+def triple(values: Sequence[Any]) -> Vec3:
+    x, y, z = values
+    return float(x), float(y), float(z)
+
+
+def span_of(command: str, name: str, given: Sequence[Any] | None) -> Range:
+    """[min, max] with null for open; InvalidArguments where nothing can lie in it."""
+    if given is None:
+        return None, None
+    low, high = (None if v is None else float(v) for v in given)
+    if low is not None and high is not None and low > high:
+        raise wrong(command, name, list(given), "[min, max] with min at most max, or null for open")
+    return low, high
+
+
+def wrong(command: str, path: str, given: Any, allowed: str) -> InvalidArguments:
+    """An argument that the schema lets through and that still makes no sense."""
+    problem: Mapping[str, Any] = {"path": path, "given": given, "allowed": allowed}
+    what = f"{path} must be" if path else "give"
+    return InvalidArguments(f"{command}: {what} {allowed}.", problems=[problem])
+
+
+def _dimensions(call: Call) -> set[str]:
+    """Names of the attributes that points of the open clouds have."""
+    found: set[str] = set()
+    for entry in call.state.clouds:
+        cloud = call.scene.cloud(entry.id)
+        if cloud is not None:
+            found |= {d.name for d in cloud.info.dimensions} | set(cloud.names)
+    return found - {"X", "Y", "Z", "x", "y", "z"}
+
 
 COMMANDS: Final = (
     Command(
@@ -30,7 +194,7 @@ COMMANDS: Final = (
         example={},
         conditions=("has_selection",),
         readonly=True,
-        run=not_ready,
+        run=_get,
     ),
     Command(
         name="selectBox",
@@ -40,7 +204,7 @@ COMMANDS: Final = (
         input_schema=arguments({**box_properties(), "mode": MODE}, "min", "max"),
         example={"min": [0, 0, 0], "max": [10, 10, 10]},
         conditions=("has_cloud",),
-        run=not_ready,
+        run=_box,
     ),
     Command(
         name="selectPolygon",
@@ -65,7 +229,7 @@ COMMANDS: Final = (
         ),
         example={"points": [[100, 100], [300, 100], [200, 300]], "space": "screen"},
         conditions=("has_cloud",),
-        run=not_ready,
+        run=_polygon,
     ),
     Command(
         name="selectWhere",
@@ -102,7 +266,7 @@ COMMANDS: Final = (
         ),
         example={"classes": [2], "elevation": [None, 420.0]},
         conditions=("has_cloud",),
-        run=not_ready,
+        run=_where,
     ),
     Command(
         name="invertSelection",
@@ -112,7 +276,7 @@ COMMANDS: Final = (
         input_schema=arguments(),
         example={},
         conditions=("has_cloud",),
-        run=not_ready,
+        run=_invert,
     ),
     Command(
         name="clearSelection",
@@ -122,6 +286,6 @@ COMMANDS: Final = (
         input_schema=arguments(),
         example={},
         idempotent=True,
-        run=not_ready,
+        run=_clear,
     ),
 )

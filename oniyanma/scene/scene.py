@@ -142,7 +142,16 @@ class Scene:
         except BaseException:
             self._close_others(self._state)
             raise
+        if after.project == self._state.project:
+            self._swap(after)
+            return
+        # Another project, in which an id may stand for another cloud; or this one, saved as.
+        same = {(c.id, c.path) for c in self._state.clouds} & {(c.id, c.path) for c in after.clouds}
+        self._close_others(replace(self._state, clouds=_entries(after, {id for id, _ in same})))
         self._swap(after)
+        self.missing.clear()
+        self._open_missing()
+        self._follow()
 
     def append(self, entry: LogEntry) -> None:
         """A log line with no change of state."""
@@ -188,6 +197,20 @@ class Scene:
         cloud: Cloud = self.store.open(path, id=id)
         self._infos[id] = cloud.info
         return cloud
+
+    def id_for(self, path: str, state: SceneState) -> str:
+        """The id of a cloud to be opened: the one it had in this project, or one never used."""
+        known = {entry.id: entry for entry in state.clouds}
+        sources = getattr(self.log, "known_sources", None)
+        if sources is not None:
+            known = {entry.id: entry for entry in sources()} | known
+        in_state = {entry.id for entry in state.clouds}
+        for entry in known.values():
+            if entry.path == path and entry.id not in (in_state & set(self.store.clouds)):
+                return entry.id
+        used = {*known, *self.store.clouds, *_named_clouds(state)}
+        numbers = [int(id[1:]) for id in used if id[:1] == "c" and id[1:].isdigit()]
+        return f"c{max(numbers, default=0) + 1}"
 
     def cloud(self, id: str) -> Cloud | None:
         """An open cloud; None where it is missing."""
@@ -503,14 +526,18 @@ class Scene:
         held = self.resident.held({c.id for c in state.clouds if c.visible})
         return picking.nearest(held, place, radius=radius, hidden_classes=state.hidden_classes)
 
-    def resident_bytes(self) -> int:
-        """Memory of the resident points' arrays."""
-        total = 0
-        for held in self.resident.held():
-            node = held.node
-            total += node.xyz.nbytes + node.flags.nbytes + node.classification.nbytes
-            total += sum(int(a.nbytes) for a in node.attributes.values())
-        return total
+    def resident_json(self) -> dict[str, int]:
+        """What is resident, as getView answers: points, nodes, nodes on their way, bytes."""
+        nodes = self.view.resident()
+        arrays: list[np.ndarray[Any, Any]] = []
+        for node in nodes:
+            arrays += (node.xyz, node.flags, node.classification, *node.attributes.values())
+        return {
+            "points": sum(len(node.xyz) for node in nodes),
+            "nodes": len(nodes),
+            "pending": self.store.pending,
+            "bytes": sum(int(array.nbytes) for array in arrays),
+        }
 
     def _percentiles(self, id: str, names: tuple[str, ...], elevation: bool) -> tuple[float, float]:
         if not names and not elevation:
@@ -558,6 +585,17 @@ class _View:
 
     def display_scale(self) -> Vec3:
         return self._scene.scale()
+
+
+def _named_clouds(state: SceneState) -> set[str]:
+    """Ids of the clouds that the log's rules name, also of closed ones."""
+    rules = [edit.rule for event in state.events for edit in event.edits]
+    rules += [f.region for f in state.findings.values() if f.region is not None]
+    return {id for rule in rules for id in rule.clouds or ()}
+
+
+def _entries(state: SceneState, ids: set[str]) -> tuple[CloudEntry, ...]:
+    return tuple(cloud for cloud in state.clouds if cloud.id in ids)
 
 
 def _interleaved(
