@@ -144,7 +144,7 @@ VIEW = (
     _command("view.bookmark", "Bookmark this view…", "View", "saveBookmark", section=5,
              ask="form", icon="ph.bookmark-simple", keys=("Ctrl+B",)),
     Entry(id="window.panels", title="Show or hide the panels", menu="View", section=6,
-          act="toggle_panels", icon="ph.sidebar-simple", keys=("Tab",)),
+          act="toggle_panels", icon="ph.columns", keys=("Tab",)),
     Entry(id="window.theme", title="Light or dark", menu="View", section=6, act="toggle_theme",
           icon="ph.circle-half"),
 )
@@ -158,7 +158,7 @@ MEASURE = (
                  tool="measure", args={"kind": kind}, icon=icon, keys=keys, checkable=True)
         for kind, title, icon, keys in (
             ("point", "Mark a point", "ph.crosshair", ()),
-            ("height", "Measure a height", "ph.arrows-vertical", ("Shift+M",)),
+            ("height", "Measure a height", "ph.arrows-down-up", ("Shift+M",)),
             ("angle", "Measure an angle", "ph.triangle", ()),
             ("area", "Measure an area", "ph.polygon", ()),
             ("volume", "Measure a volume", "ph.cube", ()),

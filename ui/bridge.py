@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer, Signal
+import numpy as np
+from PySide6.QtCore import QObject, QRect, QTimer, Signal
+
+from oniyanma.clouds.model import CloudInfo, Crs, Vec3
+from oniyanma.scene import history
+from oniyanma.scene.camera import Matrices, corners
+from oniyanma.scene.hits import places_of_step
+from oniyanma.scene.state import Event
 
 from .text import tr
 
@@ -26,7 +33,8 @@ class Bridge(QObject):
     state_changed = Signal(object, object)  # before, after
     resident_changed = Signal()
     jobs_changed = Signal()
-    asked = Signal(object)  # an action row whose arguments must be asked for
+    live = Signal()  # a gesture of a panel changed what is shown
+    told = Signal(str, str)  # level, sentence: the scene has something to say
 
     def __init__(self, session: Any, handle: Any) -> None:
         super().__init__()
@@ -42,6 +50,8 @@ class Bridge(QObject):
         self._dirty.timeout.connect(self.resident_changed)
         self.scene.state_changed.connect(self._on_state)
         self.scene.resident_changed.connect(self._on_resident)
+        self.scene.cloud_changed.connect(self._on_resident)
+        self.scene.message.connect(self._on_message)
 
     # reading
 
@@ -61,7 +71,103 @@ class Bridge(QObject):
         """Why a command is not available now, as one sentence; "" where it is."""
         return self.handle.unavailable(name) or ""
 
+    def cloud(self, id: str) -> Any:
+        """An open cloud, with its progress; None where it is missing."""
+        return self.scene.cloud(id)
+
+    def first_info(self) -> CloudInfo | None:
+        """Facts of the first cloud that could be opened: its CRS is the scene's."""
+        for entry in self.state.clouds:
+            if self.scene.cloud(entry.id) is not None:
+                return self.view.cloud_info(entry.id)
+        return None
+
+    def crs(self) -> Crs | None:
+        info = self.first_info()
+        return None if info is None else info.crs
+
+    def unit(self) -> str:
+        """The unit of coordinates, as it is written: m, ft, °."""
+        crs = self.crs()
+        if crs is None:
+            return ""
+        name = crs.horizontal.name
+        return {"ftUS": "ft", "deg": "°", "unknown": ""}.get(name, name)
+
+    def display_scale(self) -> Vec3:
+        return self.view.display_scale()
+
+    def pick(self, px: float, py: float) -> Vec3 | None:
+        """The exact place of the visible point under a logical pixel."""
+        picked = self.scene.pick(px, py)
+        return None if picked is None else picked.position
+
+    def selected_points(self) -> int:
+        """Visible resident points of the selection that is shown."""
+        return int(self.scene.tally().points)
+
+    def selection_bounds(self) -> tuple[Vec3, Vec3] | None:
+        return self.scene.extent() if self.state.selection.rule is not None else None
+
+    def selection_box(self, lens: Matrices) -> QRect | None:
+        """Where the selection is on the screen; None where nothing of it is."""
+        bounds = self.selection_bounds()
+        if bounds is None:
+            return None
+        places, depth = lens.project(corners(bounds))
+        seen = places[depth > 0] if lens.perspective else places
+        if not len(seen) or not np.isfinite(seen).all():
+            return None
+        width, height = lens.viewport
+        low = np.clip(seen.min(axis=0), 0, (width, height))
+        high = np.clip(seen.max(axis=0), 0, (width, height))
+        return QRect(int(low[0]), int(low[1]), int(high[0] - low[0]), int(high[1] - low[1]))
+
+    def shown_points(self) -> tuple[int, int, bool]:
+        """Resident points, all points of the visible clouds, and whether more are coming."""
+        shown = sum(len(node.xyz) for node in self.view.resident())
+        total = sum(
+            self.view.cloud_info(entry.id).points
+            for entry in self.state.clouds
+            if entry.visible and self.scene.cloud(entry.id) is not None
+        )
+        return shown, total, not self.scene.settled
+
+    def indexing(self) -> tuple[str, float] | None:
+        """Name and progress of the first cloud that is still being indexed."""
+        for entry in self.state.clouds:
+            cloud = self.scene.cloud(entry.id)
+            if cloud is not None and cloud.state == "indexing":
+                return entry.name, cloud.progress
+        return None
+
+    def undo_titles(self) -> tuple[str, str]:
+        """What undo and redo would do now, by name."""
+        actor = self.handle.actor
+        undo, redo = history.undoable(self.state, actor), history.redoable(self.state, actor)
+        return (
+            tr("Undo: {what}", what=undo[0].title) if undo else tr("Undo"),
+            tr("Redo: {what}", what=redo[0].title) if redo else tr("Redo"),
+        )
+
+    def edits_in_force(self) -> list[Event]:
+        """The steps whose point edits hold now, each once."""
+        found = {event.seq: event for event, _ in history.active_edits(self.state.events)}
+        return list(found.values())
+
+    def edit_points(self, seq: int) -> Any:
+        """Places (n, 3) of what a step hit, some thousands at most."""
+        return places_of_step(self.scene, seq)
+
     # doing
+
+    def set_viewport(self, width: int, height: int) -> None:
+        """The picture has another size, in logical pixels."""
+        self.scene.set_viewport(width, height)
+
+    def live_changed(self) -> None:
+        """A panel's gesture changed what is shown."""
+        self.live.emit()
 
     def run(
         self,
@@ -95,6 +201,8 @@ class Bridge(QObject):
         self._dirty.stop()
         self.scene.state_changed.disconnect(self._on_state)
         self.scene.resident_changed.disconnect(self._on_resident)
+        self.scene.cloud_changed.disconnect(self._on_resident)
+        self.scene.message.disconnect(self._on_message)
 
     # inside
 
@@ -123,6 +231,9 @@ class Bridge(QObject):
 
     def _on_state(self, before: Any, after: Any) -> None:
         self.state_changed.emit(before, after)
+
+    def _on_message(self, level: str, sentence: str) -> None:
+        self.told.emit(level, sentence)
 
     def _on_resident(self, *_: Any) -> None:
         if not self._dirty.isActive():

@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 MOVING_BUDGET_MS = 40.0
 SETTLE_MS = 140
 PUMP_MS = 8.0
+BUSY_MS = 12  # between two turns of the scene while points arrive
+WAIT_MS = 80
 
 
 class Canvas(QOpenGLWidget):
@@ -62,7 +64,7 @@ class Canvas(QOpenGLWidget):
         self._settle.setInterval(SETTLE_MS)
         self._settle.timeout.connect(self.update)
         self._pump = QTimer(self)
-        self._pump.setInterval(12)
+        self._pump.setInterval(BUSY_MS)
         self._pump.timeout.connect(self._pump_scene)
         bridge.state_changed.connect(self._on_state)
         bridge.resident_changed.connect(self.update)
@@ -89,7 +91,7 @@ class Canvas(QOpenGLWidget):
     def wake(self) -> None:
         """The scene may have something to do: ask it until it has not."""
         if not self._pump.isActive():
-            self._pump.start()
+            self._pump.start(BUSY_MS)
 
     def set_tool(self, tool: Any) -> None:
         """Hands the mouse to a tool, or back to navigation with None."""
@@ -157,7 +159,12 @@ class Canvas(QOpenGLWidget):
     # the scene's turn
 
     def _pump_scene(self) -> None:
-        if not self.bridge.scene.pump(PUMP_MS):
+        scene = self.bridge.scene
+        if scene.pump(PUMP_MS):
+            self._pump.setInterval(BUSY_MS)
+        elif not scene.settled:
+            self._pump.setInterval(WAIT_MS)  # a cloud is being indexed elsewhere
+        else:
             self._pump.stop()
 
     def _on_state(self, before: Any, after: Any) -> None:

@@ -142,7 +142,7 @@ class Toast(QFrame):
         self.adjustSize()
         room = self.parentWidget().rect()
         self.move(max(EDGE, (room.width() - self.width()) // 2),
-                  room.height() - self.height() - EDGE * 2)
+                  room.height() - self.height() - EDGE * 3)
         self.raise_()
 
     def _show_more(self) -> None:

@@ -54,6 +54,7 @@ class Overlay(QWidget):
         self.bridge = bridge
         self.keeper = keeper
         self.value = ""  # the tool's live value, at the cursor
+        self.lit: Any = None  # (n, 3) world points of an edit that was clicked, or None
         self.cursor_at = QPointF()
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
@@ -73,6 +74,8 @@ class Overlay(QWidget):
         if (pivot := self.canvas.navigator.pivot) is not None:
             shapes.append(data.Marker(pivot, "ring", data.ACCENT, 14.0))
         draw(painter, lens, shapes)
+        if self.lit is not None and len(self.lit):
+            _dots(painter, lens, self.lit, self.keeper.theme.color("accent", 200))
         tool = self.canvas.tool
         if tool is not None:
             draw(painter, lens, tool.overlays())
@@ -105,6 +108,15 @@ def draw(painter: QPainter, lens: Matrices, shapes: Iterable[data.Overlay]) -> N
                 at = _pixels(lens, [shape.at])[0]
             if at is not None:
                 _label(painter, at + QPointF(*shape.offset), shape)
+
+
+def _dots(painter: QPainter, lens: Matrices, points: np.ndarray, color: QColor) -> None:
+    places, depth = lens.project(points)
+    seen = places[depth > 0] if lens.perspective else places
+    pen = QPen(color, 3.0)
+    pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+    painter.setPen(pen)
+    painter.drawPoints(QPolygonF([QPointF(x, y) for x, y in seen.tolist()]))
 
 
 def _pixels(lens: Matrices, points: Any) -> list[QPointF | None]:

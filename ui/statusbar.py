@@ -138,6 +138,11 @@ class StatusBar(QStatusBar):
             self.addPermanentWidget(widget)
         self.selected.hide()
 
+    def working(self, on: bool) -> None:
+        """Whether there is a scene to speak of."""
+        for widget in (self.position, self.crs, self.gauge, self.frame):
+            widget.setVisible(on)
+
     def show_position(
         self, point: tuple[float, float, float] | None, unit: str, decimals: tuple[int, int, int]
     ) -> None:

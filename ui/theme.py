@@ -135,6 +135,9 @@ def palette_of(theme: Theme) -> QPalette:
 def style_sheet(theme: Theme) -> str:
     """The style sheet, filled in from the template beside this module."""
     text = resources.files(__package__).joinpath("style.qss").read_text(encoding="utf-8")
+    for picture in ("check", "chevron"):
+        path = str(resources.files(__package__).joinpath(f"{picture}.svg"))
+        text = text.replace(f"@@{picture}", path.replace("\\", "/"))
     for name in sorted(Theme.__dataclass_fields__, key=len, reverse=True):
         text = text.replace(f"@{name}", getattr(theme, name))
     return text

@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QStackedWidget,
     QTabBar,
+    QTabWidget,
     QTextEdit,
     QToolButton,
     QVBoxLayout,
@@ -42,11 +43,11 @@ from . import theme as themes
 from .acts import Acts
 from .bridge import Bridge
 from .canvas import Canvas
-from .cards import ActionBar, Banner, Notice, Toast
+from .cards import ActionBar, Banner, KeyCap, Notice, Toast
 from .dialogs import Dialogs, QtDialogs
 from .forms import Services
 from .key_sheet import KeySheet
-from .keymap import Keymap
+from .keymap import Keymap, shown
 from .menus import Actions, context_menu, fill_menus, tool_rail
 from .nav_cube import NavCube
 from .numbers import decimals_of, integer
@@ -116,6 +117,8 @@ class Window(QMainWindow):
         self._connect()
         self._restore_layout()
         QApplication.instance().installEventFilter(self)
+        self._show_palette_key()
+        self._docked: QByteArray | None = None
         self._follow()
         self._job_line()
 
@@ -136,6 +139,12 @@ class Window(QMainWindow):
         self.field.setMinimumWidth(280)
         self.field.setMaximumWidth(440)
         self.field.clicked.connect(self.actions_["window.palette"].trigger)
+        inside = QHBoxLayout(self.field)
+        inside.setContentsMargins(0, 0, 8, 0)
+        inside.addStretch(1)
+        self.field_key = KeyCap("")
+        self.field_key.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        inside.addWidget(self.field_key)
         row.addWidget(bar)
         row.addStretch(1)
         row.addWidget(self.field, 2)
@@ -201,8 +210,9 @@ class Window(QMainWindow):
             first = first or dock
         assert first is not None
         first.raise_()
-        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas,
-                            self.tabPosition(Qt.DockWidgetArea.RightDockWidgetArea).North)
+        self.setTabPosition(
+            Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North
+        )
         self.resizeDocks([right], [304], Qt.Orientation.Horizontal)
         self.resizeDocks([first], [188], Qt.Orientation.Vertical)
         menu = self.menus["View"]
@@ -249,6 +259,7 @@ class Window(QMainWindow):
         bridge = self.bridge
         bridge.state_changed.connect(self._on_state)
         bridge.live.connect(self.canvas.moved)
+        bridge.told.connect(lambda _, sentence: self.notice.add(sentence))
         bridge.resident_changed.connect(self._on_resident)
         bridge.answered.connect(self.acts.answered)
         bridge.failed.connect(self.acts.failed)
@@ -284,9 +295,7 @@ class Window(QMainWindow):
 
     def _follow(self) -> None:
         state = self.bridge.state
-        self.pages.setCurrentIndex(1 if state.clouds else 0)
-        if not state.clouds:
-            self.start.show_recent(self.thumbnails.of(self.settings.recent_files()))
+        self._turn_page(bool(state.clouds))
         self.cube.setVisible(bool(state.clouds))
         undo, redo = self.bridge.undo_titles()
         self.actions_.enable(self.bridge.reason, undo, redo)
@@ -297,9 +306,26 @@ class Window(QMainWindow):
         self.status.show_crs(crs.name if crs is not None else "", crs_tip(crs))
         self._on_resident()
 
+    def _turn_page(self, working: bool) -> None:
+        """The start screen stands alone; with the first cloud the panels come as they were."""
+        if working and (self._docked is not None or self.pages.currentIndex() == 0):
+            self.pages.setCurrentIndex(1)
+            if self._docked is not None:
+                self.restoreState(self._docked, LAYOUT)
+                self._docked = None
+            self.canvas.setFocus(Qt.FocusReason.OtherFocusReason)
+        elif not working and self._docked is None:
+            self._docked = self.saveState(LAYOUT)
+            self.pages.setCurrentIndex(0)
+            for part in (self.rail, *self.docks.values()):
+                part.hide()
+            self.start.show_recent(self.thumbnails.of(self.settings.recent_files()))
+            self.start.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def _on_resident(self) -> None:
         shown, total, loading = self.bridge.shown_points()
         self.status.gauge.set(shown, total, loading)
+        self.status.working(bool(self.bridge.state.clouds))
         selected = self.bridge.state.selection.rule is not None
         points = self.bridge.selected_points() if selected else None
         self.status.show_selected(points)
@@ -511,7 +537,7 @@ class Window(QMainWindow):
         self.settings.set("layout", {
             "version": LAYOUT,
             "geometry": bytes(self.saveGeometry().toBase64().data()).decode(),
-            "state": bytes(self.saveState(LAYOUT).toBase64().data()).decode(),
+            "state": bytes((self._docked or self.saveState(LAYOUT)).toBase64().data()).decode(),
         })
 
     def _restore_layout(self) -> None:
@@ -525,7 +551,12 @@ class Window(QMainWindow):
     def _keys_changed(self) -> None:
         self.settings.set("keys", self.keymap.changes())
         self.actions_.bind()
-        self.field.setText(tr("Type a command or ask…"))
+        self._show_palette_key()
+
+    def _show_palette_key(self) -> None:
+        keys = self.keymap.keys("window.palette")
+        self.field_key.setText(shown(keys[0]) if keys else "")
+        self.field_key.setVisible(bool(keys))
 
     def _focus_canvas(self) -> None:
         if self.pages.currentIndex() == 1:

@@ -96,7 +96,7 @@ class ColourBox(QWidget):
         self.plot.hideAxis("bottom")
         self.plot.setAccessibleName(tr("Distribution of the values"))
         self.plot.getPlotItem().setContentsMargins(0, 0, 0, 0)
-        self.bars = pg.PlotCurveItem(stepMode="center", fillLevel=0)
+        self.bars = pg.PlotCurveItem([0, 1], [0], stepMode="center", fillLevel=0)
         self.plot.addItem(self.bars)
         self.region = pg.LinearRegionItem(swapMode="block")
         self.region.sigRegionChanged.connect(self._dragging)

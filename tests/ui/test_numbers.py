@@ -1,0 +1,55 @@
+"""Numbers on screen: by locale, with a unit, never a bare float and never a power of ten."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QLocale
+
+from oniyanma.ui import numbers
+
+EN = QLocale(QLocale.Language.English, QLocale.Country.UnitedStates)
+DE = QLocale(QLocale.Language.German, QLocale.Country.Germany)
+
+
+def test_thousands_and_decimals_follow_the_locale() -> None:
+    assert numbers.integer(128340, EN) == "128,340"
+    assert numbers.integer(128340, DE) == "128.340"
+    assert numbers.number(637978.31, 2, "ft", EN) == "637,978.31\N{NO-BREAK SPACE}ft"
+    assert numbers.number(637978.31, 2, "", DE) == "637.978,31"
+
+
+def test_what_is_missing_is_a_dash() -> None:
+    assert numbers.number(None) == numbers.number(float("nan")) == numbers.MISSING
+    assert numbers.integer(None) == numbers.MISSING
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e15, max_value=1e15))
+def test_no_number_is_ever_written_with_an_exponent(value: float) -> None:
+    for text in (numbers.number(value, 3, "m", EN), numbers.significant(value, "m", EN)):
+        assert "e" not in text.lower()
+        assert text.endswith("m")
+
+
+@given(st.floats(min_value=-0.0049, max_value=0.0049))
+def test_nothing_is_never_negative(value: float) -> None:
+    assert numbers.number(value, 2, "", EN) == "0.00"
+
+
+@pytest.mark.parametrize(
+    ("scale", "decimals"), [(0.01, 2), (0.001, 3), (1.0, 0), (0.25, 2), (1e-7, 7), (0.0, 0)]
+)
+def test_as_many_decimals_as_the_scale_has(scale: float, decimals: int) -> None:
+    assert numbers.decimals_of(scale) == decimals
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(950, "950"), (12_400, "12.4 k"), (1_800_000, "1.8 M"), (10_650_000, "10.6 M"),
+     (999_499, "999 k"), (2_100_000_000, "2.1 G")],
+)
+def test_counts_are_short_where_room_is_short(value: int, text: str) -> None:
+    assert numbers.short_count(value, EN).replace("\N{NO-BREAK SPACE}", " ") in (
+        text, text.replace("10.6", "10.7")
+    )
