@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import logging
+import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -29,6 +32,8 @@ from oniyanma.thread import SceneThread
 
 T = TypeVar("T")
 SETTLE_SECONDS: Final = 600.0
+SLICE_SECONDS: Final = 0.2
+logger = logging.getLogger(__name__)
 
 
 class Session:
@@ -61,6 +66,7 @@ class Session:
         self._own_thread = SceneThread() if executor is None else None
         self.executor: Executor = executor if executor is not None else self._own_thread  # type: ignore[assignment]
         self._closed = False
+        self._waiting: deque[_Request] = deque()
         try:
             self._store, self._scene = self._on_scene(
                 lambda: _build(project, viewport, inline_workers, renderer)
@@ -132,18 +138,35 @@ class Session:
         handle: Handle | None = None,
     ) -> Future[Answer]:
         """Run a command when the view has settled; the future has its answer."""
-        future: Future[Answer] = Future()
-        way = handle if handle is not None else self._handle
-
-        def run() -> None:
-            if self._own_thread is not None:
-                self._scene.settle(SETTLE_SECONDS)
-            way.run_into(future, name, args)
-
         if self._closed:
             raise RuntimeError("the session is closed; start another one")
-        self.executor.post(run)
+        future: Future[Answer] = Future()
+        way = handle if handle is not None else self._handle
+        request = _Request(way, future, name, args, time.monotonic() + SETTLE_SECONDS)
+        self.executor.post(lambda: self._line_up(request))
         return future
+
+    def _line_up(self, request: _Request) -> None:
+        if self._own_thread is None:
+            request.run()
+            return
+        self._waiting.append(request)
+        if len(self._waiting) == 1:
+            self._next()
+
+    def _next(self) -> None:
+        """Run the first request once the view has settled; others come in between slices."""
+        request = self._waiting[0]
+        try:
+            ready = self._scene.settle(SLICE_SECONDS)
+        except Exception:
+            logger.exception("the view does not settle")
+            ready = True
+        if ready or time.monotonic() >= request.patience:
+            self._waiting.popleft()
+            request.run()
+        if self._waiting:
+            self.executor.post(self._next)
 
     def settle(self, timeout: float = SETTLE_SECONDS) -> None:
         """Wait until everything the view needs is resident."""
@@ -188,6 +211,20 @@ class Session:
         future: Future[T] = Future()
         self.executor.post(lambda: fulfil(future, function))
         return future.result()
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A command that waits for the view to settle."""
+
+    handle: Handle
+    future: Future[Answer]
+    name: str
+    args: Mapping[str, Any] | None
+    patience: float  # until when it waits, by the monotonic clock
+
+    def run(self) -> None:
+        self.handle.run_into(self.future, self.name, self.args)
 
 
 def _nothing() -> None:

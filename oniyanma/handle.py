@@ -92,8 +92,14 @@ class Handle:
         return Gesture(self._ctx, name, self._actor, self._surface)
 
     def cancel(self, job: str) -> Answer:
-        """Ask a job to stop: the caller's own, and any of them for a person."""
-        return self._on_scene(lambda: self._cancel(job))
+        """Ask a job to stop: the caller's own, and any of them for a person. From any thread, at
+        once."""
+        revision = self._ctx.host.state.revision
+        try:
+            self._ctx.jobs.cancel(job, self._actor)
+        except CommandError as error:
+            return {"ok": False, "revision": revision, "error": error.as_json()}
+        return {"ok": True, "revision": revision, "job": job}
 
     def unavailable(self, name: str) -> str | None:
         """Why a command can't run now, as a sentence; None: its conditions hold."""
@@ -109,20 +115,22 @@ class Handle:
         return mcp_tools(self._ctx.registry, self._surface)
 
     def subscribe(self, callback: Callable[[Mapping[str, Any]], None]) -> Callable[[], None]:
-        """Call back on the scene thread at each change of a job, with ``job`` (as `getSession`
-        lists it). Returns what ends it."""
-        return self._ctx.jobs.listen(lambda facts: callback({"event": "job", "job": facts}))
+        """Call back on the scene thread with ``{"event": "revision", "revision": 4}`` after each
+        change of the scene and ``{"event": "job", "job": …}`` (as `getSession` lists it) after
+        each of a job. Returns what ends it."""
+        listeners = self._ctx.listeners
+        listeners.append(callback)
+        end_jobs = self._ctx.jobs.listen(lambda facts: callback({"event": "job", "job": facts}))
+
+        def end() -> None:
+            end_jobs()
+            if callback in listeners:
+                listeners.remove(callback)
+
+        return end
 
     def _execute(self, name: str, args: Mapping[str, Any] | None) -> Answer | Job:
         return execute_command(self._ctx, name, args, self._actor, self._surface)
-
-    def _cancel(self, job: str) -> Answer:
-        revision = self._ctx.host.state.revision
-        try:
-            self._ctx.jobs.cancel(job, self._actor)
-        except CommandError as error:
-            return {"ok": False, "revision": revision, "error": error.as_json()}
-        return {"ok": True, "revision": revision, "job": job}
 
     def _on_scene(self, function: Callable[[], T]) -> T:
         if self._executor.is_current():

@@ -45,7 +45,7 @@ class SceneThread:
             try:
                 task()
                 more = self.pump() if self.pump is not None else False
-            except Exception:
+            except BaseException:  # a panicking library must not end the thread
                 logger.exception("fault on the scene's thread")
                 more = False
 

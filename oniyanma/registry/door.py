@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from oniyanma.registry.actor import Actor, Surface
@@ -109,6 +110,7 @@ class Context:
     gate: Gate = field(default_factory=Gate)
     cache: OrderedDict[Hashable, Answer] = field(default_factory=OrderedDict)
     gestures: list[Gesture] = field(default_factory=list)
+    listeners: list[Callable[[Mapping[str, Any]], None]] = field(default_factory=list)
 
     def call(self, actor: Actor, surface: str) -> Call:
         return Call(
@@ -385,9 +387,14 @@ def _settle(
         line = log_entry(call, entry, args, "ok", outcome.affected)
         line = replace(line, steps=outcome.steps) if outcome.steps else line
         if outcome.state is not None and outcome.state is not call.state:
-            ctx.host.commit(outcome.state, line)
-            for gesture in tuple(ctx.gestures):
-                gesture.refresh()
+            before = ctx.host.state
+            try:
+                ctx.host.commit(outcome.state, line)
+            except Exception:
+                if ctx.host.state is before:
+                    raise
+                logger.exception("fault in what follows the scene")  # it was committed
+            _tell(ctx)
         else:
             ctx.host.append(line)
     answer = {"ok": True, "revision": ctx.host.state.revision, **outcome.answer}
@@ -396,6 +403,19 @@ def _settle(
         if len(ctx.cache) > CACHE_SIZE:
             ctx.cache.popitem(last=False)
     return answer
+
+
+def _tell(ctx: Context) -> None:
+    """After a commit: gestures show themselves anew, and whoever listens is told. What goes
+    wrong there is no fault of the command, which has run."""
+    event = {"event": "revision", "revision": ctx.host.state.revision}
+    follow: list[Callable[[], None]] = [gesture.refresh for gesture in ctx.gestures]
+    follow += [partial(listener, event) for listener in ctx.listeners]
+    for tell in follow:
+        try:
+            tell()
+        except Exception:
+            logger.exception("fault in what follows the scene")
 
 
 def _start(

@@ -7,6 +7,7 @@ is the one the command would have given at once.
 from __future__ import annotations
 
 import itertools
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,6 +15,8 @@ from typing import Any, Literal, Protocol
 
 from oniyanma.registry.actor import Actor
 from oniyanma.registry.errors import Cancelled, NotFound, Refused
+
+logger = logging.getLogger(__name__)
 
 JobState = Literal["running", "done", "failed", "cancelled"]
 MAX_RUNNING = 16
@@ -206,7 +209,10 @@ class Jobs:
     def _tell(self, job: Job) -> None:
         facts = job.describe()
         for listener in tuple(self._listeners):
-            listener(facts)
+            try:
+                listener(facts)
+            except Exception:
+                logger.exception("fault in what follows a job")
 
     def stop(self) -> None:
         """Ask every job to stop. The scene thread must go on until `wait` has returned."""

@@ -112,7 +112,7 @@ class Scene:
     @property
     def version(self) -> Hashable:
         """Differs whenever a read-only answer could."""
-        return self._state.revision, self.resident.version
+        return self._state.revision, self._state.viewport, self.resident.version
 
     @property
     def live_state(self) -> SceneState | None:

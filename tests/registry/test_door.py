@@ -409,3 +409,32 @@ def test_a_machine_gets_no_gated_command_through_a_batch(kit: Any) -> None:
     door.select(4)
     assert door.code("sneak") == "refused"
     assert door.host.state.revision == 0
+
+
+def test_a_fault_in_who_follows_the_scene_does_not_undo_what_ran(
+    door: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    real = door.host.commit
+
+    def commit(state: Any, entry: Any) -> None:
+        real(state, entry)
+        raise ZeroDivisionError("a panel")
+
+    def listener(event: Any) -> None:
+        raise ZeroDivisionError("a client")
+
+    door.host.commit = commit
+    door.ctx.listeners.append(listener)
+    assert door.ask("add", {"by": 2}) == {"ok": True, "revision": 1, "value": 2}
+    assert [line["outcome"] for line in door.host.lines()] == ["ok"]
+    assert len(caplog.records) == 2
+
+
+def test_who_listens_is_told_the_revision_after_each_change(door: Any) -> None:
+    told: list[Any] = []
+    door.ctx.listeners.append(told.append)
+    door.ask("add")
+    door.ask("read")
+    door.ask("fetch")
+    door.ask("add")
+    assert told == [{"event": "revision", "revision": n} for n in (1, 2)]
