@@ -85,7 +85,7 @@ def ground(count: int) -> list[Points]:
     bank = (d < RIVER_WIDTH * 1.1) & ~water
     parts = []
     wet = np.column_stack([x, y, np.full(count, 27.75) + rng.normal(0, 0.015, count)])[water]
-    keep = rng.random(len(wet)) < 0.35  # water returns little
+    keep = rng.random(len(wet)) < 0.6  # water returns little
     parts.append(Points(wet[keep], speckle(int(keep.sum()), (0.16, 0.30, 0.36)), WATER, 0.08))
     road = street & (d > RIVER_WIDTH * 0.9)
     xyz = np.column_stack([x, y, z])
@@ -309,12 +309,12 @@ def cars() -> list[Points]:
 
 
 def noise() -> list[Points]:
-    n = 24
-    xyz = np.column_stack([rng.uniform(0, SIZE, (n, 2)), rng.uniform(62, 85, n)])
+    n = 9
+    xyz = np.column_stack([rng.uniform(0, SIZE, (n, 2)), rng.uniform(52, 62, n)])
     return [Points(xyz, speckle(n, (0.9, 0.9, 0.9)), NOISE, 0.05)]
 
 
-def make(count: int = 255_000) -> laspy.LasData:
+def make(count: int = 370_000) -> laspy.LasData:
     parts = [*ground(count), *town(), *trees(), *power_line(), *bridge(), *cars(), *noise()]
     xyz = np.concatenate([p.xyz for p in parts])
     sizes = [len(p.xyz) for p in parts]
@@ -350,6 +350,7 @@ def make(count: int = 255_000) -> laspy.LasData:
 
 
 def main(target: Path) -> None:
+    target.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         las = Path(folder) / "town.las"
         make().write(str(las))

@@ -188,9 +188,12 @@ def fit(
     scale: Vec3 = UNIT_SCALE,
     margin: float = MARGIN,
 ) -> Camera:
-    """The same direction, moved until the whole box is just in the picture.
+    """The same direction, moved until the whole box just fills the picture.
 
-    A box without extent is framed as a cube of one unit; no box as one at the origin.
+    A corner at (x, y, z) in camera axes about the box's centre is inside a frustum of slope s
+    whose eye stands d behind it and c beside it where |y - c| <= s (d + z): so d is half the sum
+    of the largest s-sheared extents to both sides, and c half their difference. A box without
+    extent is framed as a cube of one unit; no box as one at the origin.
     """
     box = bounds if bounds is not None else ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     s = np.asarray(scale)
@@ -201,11 +204,14 @@ def fit(
     right, up, forward = basis(camera, scale)
     offsets = corners((as_vec3(low), as_vec3(high))) - centre
     x, y, z = ((offsets * axis).sum(axis=1) for axis in (right, up, forward))
-    slope = math.tan(math.radians(_clamp(camera.fov, *FOV_LIMITS)) / 2)
+    depth = z if camera.projection == "perspective" else np.zeros(8)
+    slope = math.tan(math.radians(_clamp(camera.fov, *FOV_LIMITS)) / 2) / margin
     aspect = max(1, viewport[0]) / max(1, viewport[1])
-    need = np.maximum(np.abs(y), np.abs(x) / aspect) * margin / slope
-    distance = float((need - z).max() if camera.projection == "perspective" else need.max())
-    distance = max(distance, 1e-9 * float(np.abs(centre).max()), 1e-9)
+    distance = max(1e-9 * float(np.abs(centre).max()), 1e-9)
+    for axis, along, s_axis in ((right, x, slope * aspect), (up, y, slope)):
+        more, less = float((along - s_axis * depth).max()), float((-along - s_axis * depth).max())
+        distance = max(distance, (more + less) / (2 * s_axis))
+        centre = centre + axis * ((more - less) / 2)
     eye, target = (centre - forward * distance) / s, centre / s
     return replace(camera, eye=as_vec3(eye), target=as_vec3(target))
 
