@@ -144,6 +144,9 @@ class Store:
         target = path.absolute()
         if target.exists() and not overwrite:
             raise ProjectError(f"{target} exists: choose another name, or overwrite it.")
+        if target.exists():
+            with reading(target) as connection:
+                schema.version_of(connection, target)  # only a project is ever written over
         lock = _lock_for_saving(target)
         temporary = target.with_name(target.name + ".part")
         try:
@@ -250,11 +253,11 @@ def verify_project(path: Path | str) -> Verdict:
     for seq, text in stored:
         try:
             line = LogLine.from_json(json.loads(text))
-            if line.seq != seq:
+            if line.seq != seq or canonical_json(line.as_json()) != text:
                 raise ValueError
             lines.append(line)
         except (ValueError, TypeError, AttributeError):
-            unreadable.append(f"line {seq} was changed: it can't be read")
+            unreadable.append(f"line {seq} was changed: it is not as it was written")
             lines.append(LogLine(seq, "", "", {}))
     verdict = verify(lines, head, count)
     if not unreadable:
