@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,6 +33,7 @@ from oniyanma.scene.camera import Bounds, Matrices, as_vec3, display_scale, matr
 from oniyanma.scene.edits import EditProgram, attributes_of
 from oniyanma.scene.navigation import Ground
 from oniyanma.scene.ports import Renderer, ResidentNode, SceneView
+from oniyanma.scene.project.sources import header_hash
 from oniyanma.scene.resident import ResidentSet, Tally
 from oniyanma.scene.state import CloudEntry, SceneState
 
@@ -196,6 +198,7 @@ class Scene:
         """Open a cloud for a state that is about to be committed. Raises CloudError."""
         cloud: Cloud = self.store.open(path, id=id)
         self._infos[id] = cloud.info
+        self.missing.pop(id, None)
         return cloud
 
     def id_for(self, path: str, state: SceneState) -> str:
@@ -208,9 +211,23 @@ class Scene:
         for entry in known.values():
             if entry.path == path and entry.id not in (in_state & set(self.store.clouds)):
                 return entry.id
+        moved = self._moved(path, state)
+        if moved is not None:
+            return moved
         used = {*known, *self.store.clouds, *_named_clouds(state)}
         numbers = [int(id[1:]) for id in used if id[:1] == "c" and id[1:].isdigit()]
         return f"c{max(numbers, default=0) + 1}"
+
+    def _moved(self, path: str, state: SceneState) -> str | None:
+        """The id of a missing cloud whose file this is, by its header; None: of none."""
+        hashes = {c.header_hash: c.id for c in state.clouds if c.id in self.missing}
+        hashes.pop("", None)
+        if not hashes or "://" in path:
+            return None
+        try:
+            return hashes.get(header_hash(Path(path)))
+        except CloudError:
+            return None  # opening it will say why
 
     def cloud(self, id: str) -> Cloud | None:
         """An open cloud; None where it is missing."""
