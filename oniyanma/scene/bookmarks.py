@@ -10,7 +10,7 @@ from oniyanma.scene.ports import Renderer
 from oniyanma.scene.records import RecordError
 from oniyanma.scene.state import Bookmark, Change, SceneState
 
-THUMBNAIL = (320, 180)  # pixels
+THUMBNAIL = (640, 360)  # pixels: enough for a list, and for half the width of a printed page
 
 
 def thumbnail(scene: Any) -> bytes:
@@ -18,7 +18,10 @@ def thumbnail(scene: Any) -> bytes:
     renderer: Renderer | None = getattr(scene, "renderer", None)
     if renderer is None:
         return b""
-    return renderer.capture(scene.view, *THUMBNAIL, annotations=False).png
+    try:
+        return renderer.capture(scene.view, *THUMBNAIL, annotations=False).png
+    except RuntimeError:  # what OpenGL can't do here; the view is worth keeping without
+        return b""
 
 
 def save(

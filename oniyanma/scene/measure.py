@@ -197,8 +197,7 @@ def _side(a: Array, b: Array, c: Array) -> Array:
 
 
 def _within(a: Array, b: Array, c: Array) -> npt.NDArray[np.bool_]:
-    result: npt.NDArray[np.bool_] = ((np.minimum(a, b) <= c) & (c <= np.maximum(a, b))).all(axis=-1)
-    return result
+    return np.asarray(((np.minimum(a, b) <= c) & (c <= np.maximum(a, b))).all(axis=-1))
 
 
 def _in_space(points: Array, frame: Frame) -> Array:

@@ -1,0 +1,515 @@
+"""The printable report: views, findings, measurements, and who did what.
+
+A4, made with reportlab. Everything in it comes from the state, the log and pictures that were
+taken before (`Pictures`), so it can be built on a worker thread.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reportlab.lib.colors import HexColor
+from reportlab.lib.enums import TA_RIGHT
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.lib.units import mm
+from reportlab.platypus import (
+    BaseDocTemplate,
+    Flowable,
+    Image,
+    KeepTogether,
+    PageTemplate,
+    Paragraph,
+    Spacer,
+    Table,
+    TableStyle,
+)
+from reportlab.platypus import (
+    Frame as PageFrame,
+)
+
+from oniyanma.clouds.model import CloudInfo
+from oniyanma.registry.actor import Actor
+from oniyanma.registry.log import LogLine, verify
+from oniyanma.scene.account import Account, Step, account
+from oniyanma.scene.printing import PageCount, shaped
+from oniyanma.scene.state import Finding, Measurement, SceneState
+from oniyanma.scene.units import Frame
+
+INK = HexColor("#1c1f24")
+MUTED = HexColor("#5d6570")
+LINE = HexColor("#d8dce2")
+PALE = HexColor("#f4f5f7")
+ACCENT = HexColor("#c77d00")
+SEVERITIES = {"info": "#2f7ab8", "minor": "#a07800", "major": "#c2571a", "critical": "#b3261e"}
+STATUSES = {
+    "open": "#5d6570",
+    "confirmed": "#1d7f5c",
+    "rejected": "#8a5a00",
+    "withdrawn": "#8a8f98",
+}
+KINDS = {"human": "person", "ai": "AI", "api": "program"}
+WIDTH = A4[0] - 36 * mm
+MOST_STEPS = 400
+
+BODY = ParagraphStyle("body", fontName="Helvetica", fontSize=9, leading=12.5, textColor=INK)
+SMALL = ParagraphStyle("small", BODY, fontSize=7.5, leading=10, textColor=MUTED)
+CELL = ParagraphStyle("cell", BODY, fontSize=8, leading=10.5)
+RIGHT = ParagraphStyle("right", CELL, alignment=TA_RIGHT)
+HEAD = ParagraphStyle("head", CELL, fontName="Helvetica-Bold", fontSize=7.5, textColor=MUTED)
+HEAD_RIGHT = ParagraphStyle("headRight", HEAD, alignment=TA_RIGHT)
+TITLE = ParagraphStyle("title", BODY, fontName="Helvetica-Bold", fontSize=22, leading=27)
+H2 = ParagraphStyle(
+    "h2", BODY, fontName="Helvetica-Bold", fontSize=13, leading=17, spaceBefore=16, spaceAfter=6
+)
+H3 = ParagraphStyle("h3", BODY, fontName="Helvetica-Bold", fontSize=9.5, leading=13)
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """PNGs: the view as it stands, and one for each saved view that has one."""
+
+    view: bytes = b""
+    saved: Mapping[str, bytes] = field(default_factory=dict)
+    resident: int = 0  # points on screen in it
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the report is made from."""
+
+    state: SceneState
+    lines: Sequence[LogLine]
+    head: str
+    count: int
+    clouds: Mapping[str, CloudInfo]
+    frame: Frame | None
+    pictures: Pictures
+    made: str  # time, UTC
+    by: Actor
+    version: str = ""
+
+
+def build(facts: Facts) -> bytes:
+    """The report as PDF."""
+    story: list[Flowable] = [*_front(facts), *_view(facts)]
+    who = account(facts.state, facts.lines)
+    story += _findings(facts)
+    story += _measurements(facts)
+    story += _who(facts, who)
+    story += _saved_views(facts)
+    story += _seal(facts)
+    out = io.BytesIO()
+    document = BaseDocTemplate(
+        out,
+        pagesize=A4,
+        leftMargin=18 * mm,
+        rightMargin=18 * mm,
+        topMargin=18 * mm,
+        bottomMargin=20 * mm,
+        title=f"Report: {_name(facts)}",
+        author=facts.by.name or "oniyanma",
+        creator=f"oniyanma {facts.version}".strip(),
+        invariant=True,
+    )
+    frame = PageFrame(18 * mm, 20 * mm, WIDTH, A4[1] - 38 * mm, 0, 0, 0, 0)
+    document.addPageTemplates(PageTemplate("page", [frame]))
+    foot = f"{_name(facts)} · {_when(facts.made)} · log head {facts.head[:16]}"
+    document.build(story, canvasmaker=PageCount.with_foot(foot, MUTED, LINE, ACCENT))
+    return out.getvalue()
+
+
+# --- the parts -----------------------------------------------------------------------------------
+
+
+def _front(facts: Facts) -> list[Flowable]:
+    state = facts.state
+    shown = [f for f in state.findings.values() if f.status != "withdrawn"]
+    counts = {s: sum(f.status == s for f in shown) for s in ("open", "confirmed", "rejected")}
+    findings = ", ".join(f"{n} {s}" for s, n in counts.items() if n) or "none"
+    rows = [
+        ("Made", f"{_when(facts.made)} by {_actor(facts.by)}"),
+        ("Coordinates", _crs(facts)),
+        ("Findings", findings),
+        ("Measurements", str(len(state.measurements)) if state.measurements else "none"),
+    ]
+    story: list[Flowable] = [_p(_name(facts), TITLE), Spacer(1, 5 * mm)]
+    story.append(_pairs(rows))
+    story.append(_p("Clouds", H2))
+    if not state.clouds:
+        return [*story, _p("No cloud is open.")]
+    head = ["Cloud", "Format", "Points", "Extent", "Header (SHA-256)"]
+    table = []
+    for entry in state.clouds:
+        info = facts.clouds.get(entry.id)
+        if info is None:
+            table.append([entry.name, "missing", "", "", entry.header_hash[:16]])
+            continue
+        kind = f"{info.format.upper()} {info.version}"
+        if info.point_format is not None:
+            kind += f", format {info.point_format}"
+        digest = entry.header_hash or info.header_hash
+        table.append(
+            [entry.name, kind, f"{info.points:,}", _extent(info, facts.frame), digest[:16]]
+        )
+    story.append(_table(head, table, [0.2, 0.19, 0.14, 0.27, 0.2], right=(2,)))
+    return story
+
+
+def _view(facts: Facts) -> list[Flowable]:
+    if not facts.pictures.view:
+        return [_p("View", H2), _p("No picture: this session draws none.", SMALL)]
+    camera = facts.state.camera
+    target = ", ".join(f"{v:,.1f}" for v in camera.target)
+    text = f"{camera.projection.capitalize()} view of {target}; "
+    text += f"{facts.pictures.resident:,} points on screen (a sample of the clouds)."
+    picture = _image(facts.pictures.view, WIDTH, 110 * mm)
+    return [KeepTogether([_p("View", H2), picture, Spacer(1, 2 * mm), _p(text, SMALL)])]
+
+
+def _findings(facts: Facts) -> list[Flowable]:
+    every = sorted(
+        facts.state.findings.values(),
+        key=lambda f: (f.status == "withdrawn", -list(SEVERITIES).index(f.severity), f.id),
+    )
+    story: list[Flowable] = [_p("Findings", H2)]
+    if not every:
+        return [*story, _p("No findings were recorded.")]
+    for one in every:
+        story.append(KeepTogether(_finding(one, facts)))
+    return story
+
+
+def _finding(one: Finding, facts: Facts) -> list[Flowable]:
+    severity, status = SEVERITIES[one.severity], STATUSES[one.status]
+    chips = f'<font color="{severity}">{one.severity}</font>  ·  '
+    chips += f'<font color="{status}"><b>{one.status}</b></font>'
+    title = Paragraph(f"{shaped(one.id)}  {shaped(one.title)}", H3)
+    where = "  ".join(_coordinates(one.position, facts))
+    lines: list[Flowable] = [Paragraph(where, SMALL)]
+    if one.note:
+        lines.append(_p(one.note, BODY))
+    if one.region is not None:
+        lines.append(_p("With a region: the selection it was recorded with.", SMALL))
+    steps = [
+        f"{h.what} {_when(h.time)} by {_actor(h.actor)}" + (f": {h.note}" if h.note else "")
+        for h in one.history
+    ]
+    lines += [_p(step, SMALL) for step in steps]
+    table = Table(
+        [[title, Paragraph(chips, RIGHT)], [lines, ""]], colWidths=[WIDTH * 0.72, WIDTH * 0.28]
+    )
+    style = [
+        ("SPAN", (0, 1), (1, 1)),
+        ("VALIGN", (0, 0), (-1, -1), "TOP"),
+        ("LINEBEFORE", (0, 0), (0, -1), 2.2, HexColor(severity)),
+        ("LEFTPADDING", (0, 0), (0, -1), 8),
+        ("TOPPADDING", (0, 0), (-1, -1), 1),
+        ("BOTTOMPADDING", (0, 0), (-1, -1), 2),
+    ]
+    table.setStyle(TableStyle(style))
+    return [table, Spacer(1, 4 * mm)]
+
+
+def _measurements(facts: Facts) -> list[Flowable]:
+    story: list[Flowable] = [_p("Measurements", H2)]
+    every = list(facts.state.measurements.values())
+    if not every:
+        return [*story, _p("Nothing was measured.")]
+    head = ["", "Measurement", "Value", "In metres", "Taken from", "By"]
+    rows = [
+        [
+            one.id,
+            [_p(one.name, CELL), _p(_details(one), SMALL)],
+            _value(one),
+            _metres(one),
+            _basis(one),
+            [_p(_actor(one.author), CELL), _p(_when(one.time), SMALL)],
+        ]
+        for one in every
+    ]
+    story.append(_table(head, rows, [0.06, 0.3, 0.17, 0.15, 0.15, 0.17], right=(2, 3)))
+    if facts.frame is not None and facts.frame.notes:
+        story += [Spacer(1, 2 * mm), _p(" ".join(facts.frame.notes), SMALL)]
+    return story
+
+
+def _who(facts: Facts, who: Account) -> list[Flowable]:
+    story: list[Flowable] = [_p("What a machine touched, what a person confirmed", H2)]
+    machines = [t for t in who.tallies if t.kind != "human"]
+    if not machines:
+        story.append(_p("No machine ran a command in this log."))
+    else:
+        head = ["Machine", "Ran", "Previewed", "Refused", "Proposed", "Points edited"]
+        rows = [
+            [
+                [_p(f"{t.name or 'unnamed'} ({KINDS[t.kind]})", CELL)]
+                + ([_p(f"“{t.instruction}”", SMALL)] if t.instruction else []),
+                f"{t.outcomes['ok']:,}",
+                f"{t.outcomes['preview']:,}",
+                f"{t.outcomes['refused']:,}",
+                f"{t.proposed:,}",
+                f"{t.points:,}",
+            ]
+            for t in machines
+        ]
+        story.append(_table(head, rows, [0.4, 0.11, 0.13, 0.11, 0.11, 0.14], right=(1, 2, 3, 4, 5)))
+    story += [Spacer(1, 3 * mm), _p("Edits that a machine made or proposed", H3), Spacer(1, 1 * mm)]
+    story += _steps(who.machine_steps, "None.")
+    story += [Spacer(1, 3 * mm), _p("What a person decided", H3), Spacer(1, 1 * mm)]
+    if who.decisions:
+        head = ["Decision", "About", "Came from", "Decided by", "When"]
+        rows = [
+            [
+                d.what,
+                [_p(d.subject, CELL)] + ([_p(d.note, SMALL)] if d.note else []),
+                _actor(d.proposed_by),
+                _actor(d.actor),
+                _when(d.time),
+            ]
+            for d in who.decisions
+        ]
+        story.append(_table(head, rows, [0.2, 0.29, 0.19, 0.15, 0.17]))
+    else:
+        story.append(_p("Nothing was confirmed, rejected or accepted."))
+    people = [step for step in who.steps if not step.machine]
+    story += [Spacer(1, 3 * mm), _p("Edits that people made", H3), Spacer(1, 1 * mm)]
+    return [*story, *_steps(people, "None.")]
+
+
+def _steps(steps: Sequence[Step], none: str) -> list[Flowable]:
+    if not steps:
+        return [_p(none)]
+    head = ["", "Step", "Points", "By", "When", ""]
+    rows = [
+        [
+            str(s.seq),
+            [_p(s.title, CELL)]
+            + (
+                [_p(f"batch “{s.batch}” of {_actor(s.proposed_by)}", SMALL)]
+                if s.proposed_by
+                else []
+            ),
+            "" if s.points is None else f"{s.points:,}",
+            _actor(s.actor),
+            _when(s.time),
+            "in force" if s.in_force else "taken back",
+        ]
+        for s in steps[:MOST_STEPS]
+    ]
+    story: list[Flowable] = [_table(head, rows, [0.06, 0.35, 0.13, 0.15, 0.17, 0.14], right=(2,))]
+    note = "Points as counted on screen when the step was made; an edit also takes finer points."
+    if len(steps) > MOST_STEPS:
+        note = f"The first {MOST_STEPS} of {len(steps):,} steps; the log has all. {note}"
+    return [*story, Spacer(1, 1 * mm), _p(note, SMALL)]
+
+
+def _saved_views(facts: Facts) -> list[Flowable]:
+    saved = [(name, png) for name, png in facts.pictures.saved.items() if png]
+    if not saved:
+        return []
+    half = WIDTH / 2 - 2 * mm
+    cells: list[list[Flowable]] = [
+        [_image(png, half, half * 9 / 16), Spacer(1, 1 * mm), _p(name, SMALL)]
+        for name, png in saved
+    ]
+    rows = [[cells[i], cells[i + 1] if i + 1 < len(cells) else ""] for i in range(0, len(cells), 2)]
+    table = Table(rows, colWidths=[WIDTH / 2, WIDTH / 2])
+    table.setStyle(
+        TableStyle(
+            [
+                ("LEFTPADDING", (0, 0), (-1, -1), 0),
+                ("RIGHTPADDING", (0, 0), (-1, -1), 0),
+                ("VALIGN", (0, 0), (-1, -1), "TOP"),
+                ("ALIGN", (1, 0), (1, -1), "RIGHT"),
+            ]
+        )
+    )
+    return [_p("Saved views", H2), table]
+
+
+def _seal(facts: Facts) -> list[Flowable]:
+    verdict = verify(facts.lines, facts.head, facts.count)
+    if verdict.ok:
+        state = f"The chain of its {facts.count:,} lines is whole."
+    else:
+        state = "The chain is broken: " + "; ".join(verdict.problems[:5]) + "."
+    rows = [("Lines", f"{facts.count:,}"), ("Head hash", facts.head), ("Checked", state)]
+    why = (
+        "Each line of the command log holds the hash of the line before it. A log whose last line "
+        "has this hash, with this many lines, is the one this report was made from."
+    )
+    return [KeepTogether([_p("Command log", H2), _pairs(rows), Spacer(1, 2 * mm), _p(why, SMALL)])]
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+
+def _name(facts: Facts) -> str:
+    path = facts.state.project.path
+    if path:
+        return path.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    return facts.state.clouds[0].name if facts.state.clouds else "Unsaved project"
+
+
+def _actor(actor: Actor | None) -> str:
+    if actor is None:
+        return ""
+    kind = "" if actor.kind == "human" else f" ({KINDS[actor.kind]})"
+    return f"{actor.name or 'unnamed'}{kind}"
+
+
+def _when(time: str) -> str:
+    """UTC to the minute."""
+    return f"{time[:10]} {time[11:16]}" if len(time) >= 16 else time
+
+
+def _crs(facts: Facts) -> str:
+    frame = facts.frame
+    if frame is None:
+        return "unknown"
+    crs = frame.crs
+    epsg = f" (EPSG:{crs.epsg})" if crs.epsg else ""
+    units = f"heights in {frame.vertical.name}"
+    plan = "degrees" if crs.geographic else crs.horizontal.name
+    return f"{crs.name}{epsg}; plan in {plan}, {units}"
+
+
+def _extent(info: CloudInfo, frame: Frame | None) -> str:
+    if info.bounds_min is None or info.bounds_max is None:
+        return "no points"
+    size = [b - a for a, b in zip(info.bounds_min, info.bounds_max, strict=True)]
+    places = 5 if info.crs.geographic else 1
+    unit = "deg" if info.crs.geographic else info.crs.horizontal.name
+    height = frame.vertical.name if frame is not None else unit
+    plan = f"{size[0]:,.{places}f} × {size[1]:,.{places}f} {unit}"
+    return f"{plan}, {size[2]:,.1f} {height} high"
+
+
+def _coordinates(point: Sequence[float], facts: Facts) -> list[str]:
+    scale = next((i.scale for i in facts.clouds.values()), (0.001, 0.001, 0.001))
+    places = [max(0, min(9, len(f"{s:.9f}".rstrip("0").split(".")[1]))) for s in scale]
+    return [f"{axis} {value:,.{n}f}" for axis, value, n in zip("XYZ", point, places, strict=True)]
+
+
+def _figure(value: float) -> str:
+    """With separated thousands and about six figures, never an exponent."""
+    size = abs(value)
+    places = 4 if size < 1 else 3 if size < 1000 else 2 if size < 100_000 else 0
+    return f"{value:,.{places}f}"
+
+
+def _value(one: Measurement) -> str:
+    value = one.values.get("value")
+    if not isinstance(value, (int, float)):
+        return ""
+    unit = str(one.values.get("unit", ""))
+    return f"{_figure(value)}°" if unit == "deg" else f"{_figure(value)} {unit}"
+
+
+def _metres(one: Measurement) -> str:
+    for key, unit in (("metres", "m"), ("squareMetres", "m²"), ("cubicMetres", "m³")):
+        value = one.values.get(key)
+        if isinstance(value, (int, float)):
+            return f"{_figure(value)} {unit}"
+    return ""
+
+
+_SHOWN = {
+    "distance": ("horizontal", "vertical", "slope"),
+    "height": ("horizontal",),
+    "angle": ("horizontal",),
+    "area": ("plan", "perimeter", "outOfPlane"),
+    "volume": ("cut", "fill", "plan", "cell"),
+    "profile": ("rise", "width", "minZ", "maxZ", "slope"),
+}
+_WORDS = {"outOfPlane": "out of plane", "minZ": "lowest", "maxZ": "highest"}
+
+
+def _details(one: Measurement) -> str:
+    values = one.values
+    parts = []
+    for key in _SHOWN.get(one.kind, ()):
+        value = values.get(key)
+        if isinstance(value, (int, float)):
+            degrees = key == "slope" or one.kind == "angle"
+            parts.append(f"{_WORDS.get(key, key)} {_figure(value)}{'°' if degrees else ''}")
+    if one.kind == "volume":
+        level = values.get("referenceZ")
+        against = "the plane through the corners" if level is None else f"Z {_figure(level)}"
+        parts.append(f"against {against}")
+        parts.append(f"{100 * float(values['emptyShare']):.1f} % of the area without points")
+        parts.append(f"{_figure(values['density'])} {values['densityUnit']}")
+    if one.kind == "point":
+        parts = [f"{axis} {_figure(values[axis])}" for axis in "xyz"]
+    return f"{one.kind}: " + ", ".join(parts) if parts else one.kind
+
+
+def _basis(one: Measurement) -> str:
+    basis = str(one.values.get("basis", ""))
+    points = one.values.get("points")
+    words = {"resident": "points on screen", "full": "every point", "source points": "exact points"}
+    text = words.get(basis, basis)
+    return f"{points:,} ({text})" if isinstance(points, int) else text
+
+
+# --- shapes --------------------------------------------------------------------------------------
+
+
+def _p(text: str, style: ParagraphStyle = BODY) -> Paragraph:
+    return Paragraph(shaped(text), style)
+
+
+def _pairs(rows: Sequence[tuple[str, str]]) -> Table:
+    table = Table(
+        [[_p(name, HEAD), _p(value, BODY)] for name, value in rows],
+        colWidths=[WIDTH * 0.18, WIDTH * 0.82],
+    )
+    table.setStyle(
+        TableStyle(
+            [
+                ("VALIGN", (0, 0), (-1, -1), "BASELINE"),
+                ("LEFTPADDING", (0, 0), (-1, -1), 0),
+                ("TOPPADDING", (0, 0), (-1, -1), 1.5),
+                ("BOTTOMPADDING", (0, 0), (-1, -1), 1.5),
+            ]
+        )
+    )
+    return table
+
+
+def _table(
+    head: Sequence[str], rows: Sequence[Sequence[Any]], shares: Sequence[float], right: Any = ()
+) -> Table:
+    def cell(value: Any, column: int, top: bool) -> Any:
+        if not isinstance(value, str):
+            return value
+        styles = (HEAD_RIGHT, HEAD) if top else (RIGHT, CELL)
+        return _p(value, styles[0] if column in right else styles[1])
+
+    data = [[cell(v, i, True) for i, v in enumerate(head)]]
+    data += [[cell(v, i, False) for i, v in enumerate(row)] for row in rows]
+    table = Table(data, colWidths=[WIDTH * share for share in shares], repeatRows=1)
+    style: list[tuple[Any, ...]] = [
+        ("VALIGN", (0, 0), (-1, -1), "TOP"),
+        ("LINEBELOW", (0, 0), (-1, 0), 0.8, INK),
+        ("LINEBELOW", (0, 1), (-1, -1), 0.3, LINE),
+        ("LEFTPADDING", (0, 0), (-1, -1), 3),
+        ("RIGHTPADDING", (0, 0), (-1, -1), 5),
+        ("TOPPADDING", (0, 0), (-1, -1), 3),
+        ("BOTTOMPADDING", (0, 0), (-1, -1), 3),
+    ]
+    table.setStyle(TableStyle(style))
+    return table
+
+
+def _image(png: bytes, width: float, height: float) -> Image:
+    """As large as fits, its shape kept."""
+    picture = Image(io.BytesIO(png))
+    share = min(width / picture.imageWidth, height / picture.imageHeight)
+    picture.drawWidth, picture.drawHeight = picture.imageWidth * share, picture.imageHeight * share
+    picture.hAlign = "LEFT"
+    return picture
