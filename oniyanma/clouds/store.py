@@ -129,15 +129,32 @@ class CloudStore:
 
         Raises `CloudError` when it can't be opened.
         """
-        if id in self._clouds:
-            raise CloudError(f"a cloud with the id {id} is already open; close it first.")
+        cloud = self.prepare(path, id=id, options=options)
+        self.adopt(cloud)
+        return cloud
+
+    def prepare(self, path: str, *, id: str, options: Mapping[str, Any] | None = None) -> Cloud:
+        """The reading part of `open`, on any thread: a cloud to be adopted or let go of.
+
+        Raises `CloudError` when it can't be opened.
+        """
         source = open_source(path, options=options)
         try:
-            cloud = self._first(source, path, id, options or {})
+            return self._first(source, path, id, options or {})
         finally:
             source.close()
-        self._clouds[id] = cloud
-        return cloud
+
+    def adopt(self, cloud: Cloud) -> None:
+        """Takes in a prepared cloud. `CloudError` where its id is in use or the store closed."""
+        if cloud.id in self._clouds or self._closed:
+            self.let_go(cloud)
+            raise CloudError(f"a cloud with the id {cloud.id} is already open; close it first.")
+        self._clouds[cloud.id] = cloud
+
+    def let_go(self, cloud: Cloud) -> None:
+        """Stops what a prepared cloud began that nobody adopts."""
+        if cloud.job is not None:
+            cloud.job.close()
 
     def close_cloud(self, id: str) -> None:
         """Forgets a cloud and stops its indexing. An unknown id is no error."""

@@ -32,6 +32,7 @@ from oniyanma.registry import (
     NotFound,
     Outcome,
     Refused,
+    Work,
 )
 from oniyanma.scene import attributes, camera
 from oniyanma.scene.state import CloudEntry, SceneState
@@ -93,27 +94,43 @@ def _info(call: Call, args: Args) -> Outcome:
     return Outcome({"clouds": clouds, **note})
 
 
-def _open(call: Call, args: Args) -> Outcome:
+def _open(call: Call, args: Args) -> Work[Any] | Outcome:
+    """Read on a worker thread; on the scene with the commit, coarse, while indexing goes on."""
     given = args["path"]
     path = given if "://" in given else str(Path(given).expanduser().absolute())
-    state: SceneState = call.state
-    for entry in state.clouds:
+    for entry in call.state.clouds:
         if entry.path == path and call.scene.cloud(entry.id) is not None:
-            left = state if args["append"] else replace(state, clouds=(entry,))
-            answer: dict[str, Any] = {"cloud": entry.id, "note": f"{entry.name} is open already"}
-            return Outcome(answer, None if left.clouds == state.clouds else left)
-    if not args["append"]:
-        state = replace(state, clouds=())
-    id = call.scene.id_for(path, state)
-    cloud = call.scene.open_cloud(path, id)
+            left = call.state.clouds if args["append"] else (entry,)
+            same = left == call.state.clouds
+            answer = {"cloud": entry.id, "note": f"{entry.name} is open already"}
+            return Outcome(answer, None if same else replace(call.state, clouds=left))
+    scene, id = call.scene, call.scene.id_for(path, call.state)
+
+    def run(job: JobContext) -> Any:
+        try:
+            job.progress(0.0, "reading")
+            return scene.prepare_cloud(path, id)
+        except BaseException:
+            scene.reserved.discard(id)
+            raise
+
+    def finish(later: Call, cloud: Any) -> Outcome:
+        scene.adopt_cloud(cloud)
+        return _opened(later, cloud, path, args["append"])
+
+    return Work(run, finish, discard=scene.let_go)
+
+
+def _opened(call: Call, cloud: Any, path: str, append: bool) -> Outcome:
+    state: SceneState = call.state if append else replace(call.state, clouds=())
     info: CloudInfo = cloud.info
-    entry = CloudEntry(id, info.name, path, header_hash=info.header_hash)
+    entry = CloudEntry(cloud.id, info.name, path, header_hash=info.header_hash)
     first = not any(one.visible for one in state.clouds)
-    state = replace(state, clouds=(*(c for c in state.clouds if c.id != id), entry))
+    state = replace(state, clouds=(*(c for c in state.clouds if c.id != cloud.id), entry))
     if first:
         state = _framed(call, state, info)
-    answer = {
-        "cloud": id,
+    answer: dict[str, Any] = {
+        "cloud": cloud.id,
         "name": info.name,
         "format": info.format,
         "points": info.points,
@@ -121,7 +138,7 @@ def _open(call: Call, args: Args) -> Outcome:
         "warnings": [{"code": w.code, "message": w.message} for w in info.warnings],
     }
     if cloud.state == "indexing" and not call.scene.inline:
-        answer["job"] = _index_job(call, id, cloud).id
+        answer["job"] = _index_job(call, cloud.id, cloud).id
     return Outcome(answer, state, {"clouds": 1})
 
 

@@ -51,7 +51,9 @@ class Store(Protocol):
     def pending(self) -> int: ...
     @property
     def indexing(self) -> bool: ...
-    def open(self, path: str, *, id: str) -> Any: ...
+    def prepare(self, path: str, *, id: str) -> Any: ...
+    def adopt(self, cloud: Any) -> None: ...
+    def let_go(self, cloud: Any) -> None: ...
     def close_cloud(self, id: str) -> None: ...
     def request(self, wanted: Sequence[NodeId], attributes: frozenset[str]) -> None: ...
     def drain(self, max_ms: float) -> list[NodePoints | NodeFailed]: ...
@@ -85,6 +87,8 @@ class Scene:
         self.inline = inline
         self.store: Store = store if store is not None else CloudStore(inline=inline)
         self.missing: dict[str, str] = {}  # clouds of the state that can't be opened, and why
+        self.reserved: set[str] = set()  # ids of clouds on their way
+        self._missed: dict[str, str] = {}  # their paths
         self.failed: dict[NodeId, str] = {}  # nodes that can't be decoded, and why
         self.resident = ResidentSet(self.cloud_info)
         self.view: SceneView = _View(self)
@@ -159,23 +163,6 @@ class Scene:
         """A log line with no change of state."""
         self.log.write(entry, self._state, self._state)
 
-    def load(self, state: SceneState, sink: LogSink | None = None) -> None:
-        """Go on with another state, of a project that was opened: its clouds are opened, others
-        closed. With it the log goes to another sink."""
-        if sink is not None:
-            self.log = sink
-        keep = {c.id: c.path for c in self._state.clouds} if self._state.clouds else {}
-        same = {c.id for c in state.clouds if keep.get(c.id) == c.path}
-        for id in [id for id in self.store.clouds if id not in same]:
-            self.store.close_cloud(id)
-        self.resident.drop(self.resident.ids())
-        self.missing.clear()
-        self._live = None
-        self._program, self._ahead = EditProgram(within=self._program.within), None
-        self._swap(replace(state, revision=self._state.revision + 1))
-        self._open_missing()
-        self._follow()
-
     def set_viewport(self, width: int, height: int) -> None:
         """The canvas has another size, in logical pixels. Nothing that is undone or logged."""
         size = (max(1, int(width)), max(1, int(height)))
@@ -188,35 +175,48 @@ class Scene:
 
     def _swap(self, state: SceneState) -> None:
         before, self._state = self.shown, state
-        self._close_others(state)
+        if state.clouds != before.clouds or len(state.clouds) != len(self.store.clouds):
+            self._close_others(state)
+            self._open_missing()
         self._follow()
         self.state_changed.emit(before, self.shown)
 
     # --- clouds ------------------------------------------------------------------------
 
-    def open_cloud(self, path: str, id: str) -> Cloud:
-        """Open a cloud for a state that is about to be committed. Raises CloudError."""
-        cloud: Cloud = self.store.open(path, id=id)
-        self._infos[id] = cloud.info
-        self.missing.pop(id, None)
+    def prepare_cloud(self, path: str, id: str) -> Cloud:
+        """Read what a cloud begins with; on any thread. Raises CloudError."""
+        cloud: Cloud = self.store.prepare(path, id=id)
         return cloud
 
+    def adopt_cloud(self, cloud: Cloud) -> None:
+        """Take in a prepared cloud, for a state that is about to be committed."""
+        self.store.adopt(cloud)
+        self._infos[cloud.id] = cloud.info
+        self.reserved.discard(cloud.id)
+
+    def let_go(self, cloud: Cloud) -> None:
+        """Nobody wants the prepared cloud any more."""
+        self.store.let_go(cloud)
+        self.reserved.discard(cloud.id)
+
     def id_for(self, path: str, state: SceneState) -> str:
-        """The id of a cloud to be opened: the one it had in this project, or one never used."""
+        """The id of a cloud to be opened: the one it had in this project, or one never used.
+
+        It is ``reserved`` until the cloud is adopted or let go.
+        """
         known = {entry.id: entry for entry in state.clouds}
         sources = getattr(self.log, "known_sources", None)
         if sources is not None:
             known = {entry.id: entry for entry in sources()} | known
-        in_state = {entry.id for entry in state.clouds}
-        for entry in known.values():
-            if entry.path == path and entry.id not in (in_state & set(self.store.clouds)):
-                return entry.id
-        moved = self._moved(path, state)
-        if moved is not None:
-            return moved
-        used = {*known, *self.store.clouds, *_named_clouds(state)}
-        numbers = [int(id[1:]) for id in used if id[:1] == "c" and id[1:].isdigit()]
-        return f"c{max(numbers, default=0) + 1}"
+        taken = self.reserved | set(self.store.clouds)
+        same = (e.id for e in known.values() if e.path == path and e.id not in taken)
+        id = next(same, None) or self._moved(path, state)
+        if id is None:
+            used = {*known, *taken, *_named_clouds(state)}
+            numbers = [int(id[1:]) for id in used if id[:1] == "c" and id[1:].isdigit()]
+            id = f"c{max(numbers, default=0) + 1}"
+        self.reserved.add(id)
+        return id
 
     def _moved(self, path: str, state: SceneState) -> str | None:
         """The id of a missing cloud whose file this is, by its header; None: of none."""
@@ -250,26 +250,28 @@ class Scene:
 
     def _open_missing(self) -> None:
         for entry in self._state.clouds:
-            if entry.id not in self.store.clouds:
+            if entry.id not in self.store.clouds and entry.id not in self.missing:
                 self._open(entry)
 
     def _open(self, entry: CloudEntry) -> None:
         try:
-            self.open_cloud(entry.path, entry.id)
+            self.adopt_cloud(self.prepare_cloud(entry.path, entry.id))
         except CloudError as error:
-            self.missing[entry.id] = str(error)
+            self.missing[entry.id], self._missed[entry.id] = str(error), entry.path
             self.message.emit("warning", f"{entry.name} can't be shown: {error}")
 
     def _close_others(self, state: SceneState) -> None:
-        """Close what the state does not hold."""
-        keep = {cloud.id for cloud in state.clouds}
-        for id in [id for id in self.store.clouds if id not in keep]:
+        """Close what the state does not hold, or holds under the same id from elsewhere."""
+        keep = {cloud.id: cloud.path for cloud in state.clouds}
+        for id in [id for id, cloud in self.store.clouds.items() if keep.get(id) != cloud.path]:
             self.store.close_cloud(id)
             self._infos.pop(id, None)
             self._facts.pop(id, None)
             self.failed = {n: why for n, why in self.failed.items() if n.cloud != id}
             self.resident.drop([n for n in self.resident.ids() if n.cloud == id])
-        self.missing = {id: why for id, why in self.missing.items() if id in keep}
+        self.missing = {
+            id: why for id, why in self.missing.items() if self._missed.get(id) == keep.get(id)
+        }
 
     # --- the loop ----------------------------------------------------------------------
 
