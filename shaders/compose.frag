@@ -11,11 +11,26 @@ uniform float u_relief;    // orthographic: depth to relief; 0: perspective
 
 varying vec2 v_at;
 
-float relief(float here, vec2 offset) {
-    float there = texture2D(u_depth, v_at + offset * u_pixel).r;
+// How much nearer the points at an offset are than here; 0 where there are none.
+float rise(float here, vec2 at) {
+    float there = texture2D(u_depth, at).r;
     // perspective: 8 log2(e) (1 - there / here) is the difference of log2 of the distances
-    float rise = u_relief > 0.0 ? (here - there) * u_relief : (1.0 - there / here) * 11.54;
-    return clamp(rise, 0.0, 0.010);
+    float up = u_relief > 0.0 ? (here - there) * u_relief : (1.0 - there / here) * 11.54;
+    return there >= 1.0 ? 0.0 : up;
+}
+
+// Shade from two opposite neighbours. Beyond the picture's edge the slope is continued; most of an
+// even slope is taken off, so that ground seen at a low angle keeps its brightness.
+float shade(float here, vec2 offset) {
+    vec2 step = offset * u_pixel;
+    float a = rise(here, v_at + step);
+    float b = rise(here, v_at - step);
+    vec2 out_a = abs(v_at + step - 0.5);
+    vec2 out_b = abs(v_at - step - 0.5);
+    if (max(out_a.x, out_a.y) > 0.5) a = -b;
+    else if (max(out_b.x, out_b.y) > 0.5) b = -a;
+    float slope = a * b < 0.0 ? min(abs(a), abs(b)) * 0.7 : 0.0;
+    return clamp(a - slope, 0.0, 0.010) + clamp(b - slope, 0.0, 0.010);
 }
 
 void main() {
@@ -30,10 +45,8 @@ void main() {
     if (u_strength > 0.0) {
         float r = u_radius;
         float s = u_radius * 0.7071;
-        float sum = relief(here, vec2(r, 0.0)) + relief(here, vec2(-r, 0.0))
-                  + relief(here, vec2(0.0, r)) + relief(here, vec2(0.0, -r))
-                  + relief(here, vec2(s, s)) + relief(here, vec2(-s, s))
-                  + relief(here, vec2(s, -s)) + relief(here, vec2(-s, -s));
+        float sum = shade(here, vec2(r, 0.0)) + shade(here, vec2(0.0, r))
+                  + shade(here, vec2(s, s)) + shade(here, vec2(-s, s));
         color *= exp(-sum * 0.125 * 105.0 * u_strength);
     }
     gl_FragColor = vec4(color, 1.0);

@@ -1,6 +1,6 @@
 // One point of a cloud. Coordinates are LAS integers biased to uint32, as two 16-bit halves each.
 // Defines: one of MODE_RGB, MODE_SCALAR, MODE_ELEVATION, MODE_CLASS, MODE_RETURN, MODE_SOURCE,
-// MODE_UNIFORM; and any of ORTHO, ADAPTIVE, HIDE_CLASSES, CLIP_NONE, CLIP_BOX, CLIP_POLYGON.
+// MODE_UNIFORM; and any of ORTHO, ADAPTIVE, SQUARE, HIDE_CLASSES, CLIP_NONE, CLIP_BOX, CLIP_POLYGON.
 #include "depth.glsl"
 
 attribute vec2 a_x;      // low half, high half
@@ -38,6 +38,9 @@ uniform float u_clip_keep;   // 1: keep what is inside, 0: what is outside
 uniform sampler2D u_clip_mask;
 
 varying vec3 v_color;
+#ifndef SQUARE
+varying float v_round;  // squared radius at which a point is cut off
+#endif
 
 void main() {
     vec3 low = vec3(a_x.x, a_y.x, a_z.x);
@@ -92,6 +95,10 @@ void main() {
     gl_PointSize = clamp(u_spacing * exp2(-level) / position.w, u_size, u_max_size);
 #else
     gl_PointSize = u_size;
+#endif
+
+#ifndef SQUARE
+    v_round = gl_PointSize > 3.5 ? 1.0 : 8.0;
 #endif
 
     vec3 own = a_color.rgb / 255.0;

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oniyanma.render import gl, shaderlib, sprites
-from oniyanma.render.look import Theme, floats
+from oniyanma.render.look import Theme, depth_span, floats
 from oniyanma.render.sprites import Sprite
 from oniyanma.scene.camera import Matrices
 from oniyanma.scene.overlays import BoxOutline, Label, Line, Marker, Overlay, ScreenPolygon
@@ -197,10 +197,9 @@ class _Build:
         """What the shader takes along a line: 1 / w in perspective, else the linear depth."""
         if self.lens.perspective:
             return 1.0 / clip[:, 2]
-        width = (self.lens.far - self.lens.near) * 1.02
+        begin, width = depth_span(self.lens)
         at = starts + (ends - starts) * t - self.lens.eye
-        deep = -(at @ self.lens.rotation[2, :3]) - self.lens.near
-        return deep / width + 0.01 / 1.02
+        return (-(at @ self.lens.rotation[2, :3]) - begin) / width
 
     def _segments(
         self,

@@ -67,12 +67,21 @@ def frame_uniforms(lens: Matrices) -> tuple[Uniforms, list[str]]:
     if lens.perspective:
         out["u_inverse_far"] = 1.0 / far_of(lens)
         return out, []
-    # linear depth over exactly what may be drawn, kept clear of 0 and 1
-    width = (lens.far - lens.near) * 1.02
+    start, width = depth_span(lens)
     row = -lens.rotation[2] / width
-    row[3] -= (lens.near - 0.01 * (lens.far - lens.near)) / width
+    row[3] -= start / width
     out["u_row_depth"] = row.tolist()
     return out, ["ORTHO"]
+
+
+def depth_span(lens: Matrices) -> tuple[float, float]:
+    """Orthographic: the view depth that is 0, and how much deeper 1 is.
+
+    All that may be drawn lies between, with a margin; a flat cloud still gets a span that the
+    GPU's 24-bit floats can tell apart at its distance.
+    """
+    span = max(lens.far - lens.near, 1e-4 * max(abs(lens.far), abs(lens.near))) * 1.02
+    return (lens.near + lens.far - span) / 2.0, span
 
 
 def far_of(lens: Matrices) -> float:
@@ -85,7 +94,7 @@ def relief(lens: Matrices) -> float:
     if lens.perspective:
         return 0.0
     height = 2.0 / float(lens.projection[1, 1])
-    return (lens.far - lens.near) * 1.02 / height * 1.2
+    return depth_span(lens)[1] / height * 1.2
 
 
 def eye_uniforms(lens: Matrices, info: CloudInfo) -> Uniforms:
