@@ -37,6 +37,8 @@ Progress = Callable[[float, str], None]
 
 FORMATS = ("las", "laz", "copc", "ply", "csv")
 CHUNK = 500_000
+LOSSY_IN_LAZ = frozenset({9, 10})
+"""lazrs 0.8 does not give back the waveform fields of these formats as they were."""
 
 
 @dataclass(frozen=True)
@@ -189,6 +191,11 @@ def _plan(
 
 def _write_las(plan: _Plan, out: BinaryIO, compress: bool) -> int:
     point_format = plan.header.point_format
+    if compress and point_format.id in LOSSY_IN_LAZ:
+        raise CloudError(
+            f"{plan.source.info.name} has waveforms in point format {point_format.id}, which the "
+            "LAZ codec damages; export it as .las."
+        )
     front = front_of(plan.source)
     try:
         if plan.map is not None:

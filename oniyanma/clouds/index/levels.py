@@ -22,8 +22,8 @@ LEAF_POINTS = 40_000
 INNER_POINTS = 100_000
 """More winners than this in one inner node go down a level, so that no node grows too large."""
 
-LAST_LEVEL = MAX_DEPTH - GRID_DEPTH
-NO_WINNER = MAX_DEPTH + 1
+NO_WINNER = MAX_DEPTH + GRID_DEPTH + 1
+"""For points that share their finest cell with a winner: they only ever go into a leaf."""
 
 Codes = npt.NDArray[np.uint64]
 assert GRID == 1 << GRID_DEPTH
@@ -172,10 +172,10 @@ def point_levels(
     Nodes above ``base`` are known to be inner ones; ``quotas`` (base,) is how many points this
     cell may give to each of them.
     """
-    want = np.where(depths > GRID_DEPTH, depths.astype(np.int16) - GRID_DEPTH, 0)
+    want = np.maximum(depths.astype(np.int16) - GRID_DEPTH, 0)
     levels = np.zeros(len(codes), np.uint8)
     left = np.arange(len(codes))
-    for level in range(LAST_LEVEL + 1):
+    for level in range(MAX_DEPTH + 1):
         if not len(left):
             break
         wants = want[left]
@@ -189,7 +189,7 @@ def point_levels(
             sizes = np.diff(np.append(starts, len(left)))
             ends = starts + sizes - 1
             leaf = (sizes <= leaf_points) | (codes[left[starts]] == codes[left[ends]])
-            leaf |= level == LAST_LEVEL
+            leaf |= level == MAX_DEPTH
             winners = np.add.reduceat((wants <= level).astype(np.int64), starts)
             for group in np.flatnonzero(~leaf & (winners > INNER_POINTS)):
                 start, end = int(starts[group]), int(starts[group] + sizes[group])
