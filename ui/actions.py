@@ -144,7 +144,7 @@ VIEW = (
     _command("view.bookmark", "Bookmark this view…", "View", "saveBookmark", section=5,
              ask="form", icon="ph.bookmark-simple", keys=("Ctrl+B",)),
     Entry(id="window.panels", title="Show or hide the panels", menu="View", section=6,
-          act="toggle_panels", icon="ph.columns", keys=("Tab",)),
+          act="toggle_panels", icon="ph.columns", keys=("Ctrl+J",)),
     Entry(id="window.theme", title="Light or dark", menu="View", section=6, act="toggle_theme",
           icon="ph.circle-half"),
 )

@@ -51,7 +51,14 @@ def dress(app: QApplication) -> None:
     app.setStyle("Fusion")
     themes.load_fonts()
     app.setFont(themes.font())
-    QLocale.setDefault(QLocale.system())
+    QLocale.setDefault(locale_of(QLocale.system()))
+
+
+def locale_of(system: QLocale) -> QLocale:
+    """The system's locale; where it has none ("C"), English, so that numbers are grouped."""
+    if system.language() == QLocale.Language.C:
+        return QLocale(QLocale.Language.English, QLocale.Country.World)
+    return system
 
 
 def person() -> Actor:

@@ -222,6 +222,8 @@ class Bridge(QObject):
             self.failed.emit(name, args, error)
 
     def _on_job(self, event: Mapping[str, Any]) -> None:
+        if event.get("event") != "job":
+            return
         facts = event["job"]
         if facts["state"] == "running":
             self.jobs[facts["id"]] = facts

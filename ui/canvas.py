@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QWidget
 from oniyanma.render import look
 from oniyanma.render.renderer import FrameStats, PointRenderer
 from oniyanma.scene.camera import Matrices
+from oniyanma.scene.overlays import lens
 
 from . import theme as themes
 from .navigator import Navigator
@@ -75,7 +76,7 @@ class Canvas(QOpenGLWidget):
 
     def lens(self) -> Matrices:
         """The camera's matrices over this picture, in logical pixels."""
-        return look.lens(self.bridge.view, (max(1, self.width()), max(1, self.height())))
+        return lens(self.bridge.view, (max(1, self.width()), max(1, self.height())))
 
     def moved(self) -> None:
         """A gesture changed the live picture: draw it soon, with fewer points if need be."""

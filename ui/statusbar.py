@@ -137,6 +137,7 @@ class StatusBar(QStatusBar):
         for widget in (self.job, self.selected, self.gauge, self.frame):
             self.addPermanentWidget(widget)
         self.selected.hide()
+        self.setContentsMargins(0, 0, 10, 0)
 
     def working(self, on: bool) -> None:
         """Whether there is a scene to speak of."""

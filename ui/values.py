@@ -29,6 +29,11 @@ def class_name(number: int) -> str:
     return tr(asprs.class_name(number))
 
 
+def crs_name(crs: Any) -> str:
+    """A reference system's name; the file may have none."""
+    return tr("No reference system") if crs.name == "unknown" else str(crs.name)
+
+
 def class_color(state: Any, number: int) -> str:
     """A class's colour: the scene's own, else the safe set's."""
     return palette_color(number, state.display.class_colors)

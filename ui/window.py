@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -69,6 +68,7 @@ from .statusbar import StatusBar
 from .text import tr
 from .thumbnails import Thumbnails
 from .tools import Tool, make_tool
+from .values import crs_name
 from .actions import ACTION_BAR, BY_ID
 
 log = logging.getLogger(__name__)
@@ -116,7 +116,6 @@ class Window(QMainWindow):
         self.setStatusBar(self.status)
         self._connect()
         self._restore_layout()
-        QApplication.instance().installEventFilter(self)
         self._show_palette_key()
         self._docked: QByteArray | None = None
         self._follow()
@@ -303,7 +302,7 @@ class Window(QMainWindow):
         clouds = ", ".join(cloud.name for cloud in state.clouds[:3])
         self.setWindowTitle(" – ".join(filter(None, (name or clouds, "oniyanma"))))
         crs = self.bridge.crs()
-        self.status.show_crs(crs.name if crs is not None else "", crs_tip(crs))
+        self.status.show_crs(crs_name(crs) if crs is not None else "", crs_tip(crs))
         self._on_resident()
 
     def _turn_page(self, working: bool) -> None:
@@ -457,12 +456,20 @@ class Window(QMainWindow):
 
     # --- events ------------------------------------------------------------------------
 
+    def event(self, event: QEvent) -> bool:
+        # what the widget with the focus did not want comes here before any shortcut fires
+        if (
+            event.type() == QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and self._typing()
+            and _plain(event)
+        ):
+            event.accept()  # letters and Delete are the text field's, never a shortcut
+            return True
+        return super().event(event)
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            if self._typing() and _plain(event):
-                event.accept()  # letters, Delete, Tab: the text field's, never a shortcut
-                return True
-        elif watched is self.canvas and event.type() == QEvent.Type.Resize:
+        if watched is self.canvas and event.type() == QEvent.Type.Resize:
             self._place_overlays()
         return super().eventFilter(watched, event)
 
@@ -525,8 +532,6 @@ class Window(QMainWindow):
         self.set_tool(None)
         if self.isVisible():
             self._store_layout()
-        with contextlib.suppress(RuntimeError):
-            QApplication.instance().removeEventFilter(self)
         self.canvas.close_gl()
         self.bridge.close()
         event.accept()

@@ -68,6 +68,7 @@ class ListPanel(QWidget):
         self.foot = QHBoxLayout()
         self.foot.setContentsMargins(8, 4, 8, 6)
         self.foot.setSpacing(6)
+        self.foot.addStretch(1)
         self._foot_box = QWidget()
         self._foot_box.setLayout(self.foot)
         self._needs_row: list[tuple[QPushButton, Callable[[str], bool]]] = []
@@ -108,7 +109,7 @@ class ListPanel(QWidget):
         button.setObjectName(f"{self.name}.{command or title}")
         button.clicked.connect(lambda: act(self.current()))
         self._needs_row.append((button, fits or (lambda _: True)))
-        self.foot.addWidget(button)
+        self.foot.insertWidget(self.foot.count() - 1, button)
         button.setEnabled(False)
         return button
 
@@ -164,7 +165,7 @@ class ListPanel(QWidget):
         self.tree.blockSignals(False)
         self.tree.verticalScrollBar().setValue(place)
         self.stack.setCurrentIndex(1 if self.tree.topLevelItemCount() else 0)
-        self._foot_box.setVisible(self.foot.count() > 0)
+        self._foot_box.setVisible(self.foot.count() > 1)
         self._buttons_state()
 
     def _buttons_state(self) -> None:

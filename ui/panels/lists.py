@@ -13,6 +13,7 @@ from oniyanma.scene import history
 from .. import theme as themes
 from ..numbers import integer, number, percent, significant
 from ..text import tr
+from ..values import crs_name
 from .base import KEY, ListPanel
 
 STATES = {
@@ -49,7 +50,7 @@ class CloudsPanel(ListPanel):
             warnings = [warning.message for warning in info.warnings]
             item = self.row(
                 entry.id,
-                [entry.name, integer(info.points), info.crs.name, self._state(cloud, warnings)],
+                [entry.name, integer(info.points), crs_name(info.crs), self._state(cloud, warnings)],
                 align=(1,),
                 tip="\n".join([entry.path, *warnings]),
             )
