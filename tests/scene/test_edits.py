@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from oniyanma.registry.actor import Actor
-from oniyanma.rules.block import PointBlock, PointState
+from oniyanma.rules.block import PointBlock
 from oniyanma.rules.evaluate import evaluate
 from oniyanma.rules.model import Box, Clip, Polygon, Where
 from oniyanma.scene import history, selection
 from oniyanma.scene.edits import BlockState, EditProgram
 from oniyanma.scene.ports import DELETED, HIDDEN
 from oniyanma.scene.state import CloudEntry, EditKind, PointEdit, SceneState
+from tests.scene.scene_help import Reference
 
 PERSON = Actor("human", "Mei")
 AI = Actor("ai", "model")
@@ -46,39 +47,6 @@ def edit_selection(state: SceneState, kind: EditKind, actor: Actor, **params: ob
     return history.append_step(
         state, command=kind, title=kind, actor=actor, time="2026-01-01T00:00:00Z", edits=(edit,)
     )
-
-
-class Reference:
-    """The log read as its words say, over all points, with nothing remembered but hits."""
-
-    def __init__(self) -> None:
-        self.block = points()
-        self.hits: dict[str, np.ndarray] = {}
-
-    def at(self, events: tuple, position: int | None = None) -> tuple[np.ndarray, ...]:
-        classes = self.block.attributes["classification"].copy()
-        hidden, deleted = np.zeros(N, bool), np.zeros(N, bool)
-        paint = np.zeros((N, 4), np.uint8)
-        for event, edit in history.active_edits(events, position):
-            key = f"{event.seq}/{edit.id}"
-            if key not in self.hits:
-                self.block.as_at = lambda p: self.state(events, p)
-                self.hits[key] = evaluate(edit.rule, self.block)
-            hit = self.hits[key]
-            if edit.kind == "hide":
-                hidden |= hit
-            elif edit.kind == "delete":
-                deleted |= hit
-            elif edit.kind == "reclassify":
-                classes[hit] = edit.params["class"]
-            else:
-                color = edit.params["color"]
-                paint[hit] = (0, 0, 0, 0) if color is None else (*bytes.fromhex(color[1:]), 255)
-        return classes, hidden, deleted, paint
-
-    def state(self, events: tuple, position: int) -> PointState:
-        classes, hidden, deleted, _ = self.at(events, position)
-        return PointState(classes, hidden | deleted)
 
 
 def same(block: BlockState, wanted: tuple[np.ndarray, ...], which: np.ndarray | slice) -> None:
@@ -111,7 +79,7 @@ class EditMachine(RuleBasedStateMachine):
         self.state = SceneState(
             clouds=(CloudEntry("c1", "a", "a.laz"), CloudEntry("c2", "b", "b.laz"))
         )
-        self.reference = Reference()
+        self.reference = Reference(points())
         self.parts = [np.arange(0, N, 3), np.arange(1, N, 3), np.arange(2, N, 3)]
         self.blocks = [BlockState(points(part)) for part in self.parts]
         self.program = EditProgram(within=BOUNDS)
