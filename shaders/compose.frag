@@ -29,7 +29,7 @@ float shade(float here, vec2 offset) {
     vec2 out_b = abs(v_at - step - 0.5);
     if (max(out_a.x, out_a.y) > 0.5) a = -b;
     else if (max(out_b.x, out_b.y) > 0.5) b = -a;
-    float slope = a * b < 0.0 ? min(abs(a), abs(b)) * 0.7 : 0.0;
+    float slope = a * b < 0.0 ? min(abs(a), abs(b)) * 0.55 : 0.0;
     return clamp(a - slope, 0.0, 0.010) + clamp(b - slope, 0.0, 0.010);
 }
 

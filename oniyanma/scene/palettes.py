@@ -65,24 +65,25 @@ UNIFORM_COLOR = "#d9c9a3"  # warm limestone: a cloud with no colour of its own
 NEUTRAL_COLOR = "#9aa3ad"  # a point without the attribute that is shown
 SELECTION_COLOR = "#ffb000"  # the accent
 
-# ASPRS LAS 1.4 R15, table 17. Told apart by lightness and by the blue-yellow axis, which red-green
-# blind eyes keep: vegetation darkens as it grows taller, buildings are warm, water is blue.
+# ASPRS LAS 1.4 R15, table 17. The ten that people compare were moved until they lie far apart for
+# normal, protan and deutan eyes: vegetation darkens as it grows taller, buildings are warm, water is
+# blue.
 CLASS_COLORS: Mapping[int, str] = {
     0: "#8b95a1",  # never classified
     1: "#b7bec7",  # unclassified
-    2: "#a07850",  # ground
-    3: "#d3e58a",  # low vegetation
-    4: "#86c06c",  # medium vegetation
-    5: "#3f8f63",  # high vegetation
-    6: "#ff8a5b",  # building
-    7: "#e83f6f",  # low noise
+    2: "#927539",  # ground
+    3: "#c9e19d",  # low vegetation
+    4: "#63b784",  # medium vegetation
+    5: "#146040",  # high vegetation
+    6: "#ff7f4e",  # building
+    7: "#d544a3",  # low noise
     8: "#ffffff",  # model key point
-    9: "#2f7fd1",  # water
+    9: "#2c89ca",  # water
     10: "#8467c7",  # rail
-    11: "#5d6470",  # road surface
+    11: "#55726f",  # road surface
     12: "#dccfc0",  # overlap
     13: "#fff1a8",  # wire, guard
-    14: "#ffd23f",  # wire, conductor
+    14: "#ffc834",  # wire, conductor
     15: "#c9a227",  # transmission tower
     16: "#ffe680",  # wire connector
     17: "#7fd6e8",  # bridge deck
