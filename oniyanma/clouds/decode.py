@@ -5,6 +5,7 @@ Imports NumPy and lazrs only, so that a worker starts quickly.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,9 @@ _LAYERS: Mapping[str, int] = {
     "bit_fields": 0,  # return number and number of returns come with x and y
     "classification_flags": lazrs.SELECTIVE_DECOMPRESS_FLAGS,
 }
+
+
+_ITEM_LAYERS = {10: 9, 11: 1, 12: 2, 13: 1}  # LASzip items of formats 6-10: layers of each
 
 
 class NodeError(Exception):
@@ -121,6 +125,10 @@ def read_records(
             f"node {_name(job)} should have {job.size} bytes at byte {job.offset}, "
             f"the file ends after {len(data)} of them"
         )
+    if not _sound(fmt, job, data):
+        raise NodeError(
+            f"node {_name(job)} at byte {job.offset} is damaged: its layers don't fit into it"
+        )
     raw = np.zeros(job.count * fmt.dtype.itemsize, np.uint8)
     try:
         lazrs.decompress_points_with_chunk_table(
@@ -137,6 +145,21 @@ def read_records(
             f"node {_name(job)} at byte {job.offset} is damaged and can't be decompressed: {error}"
         ) from None
     return raw.view(fmt.dtype)
+
+
+def _sound(fmt: NodeFormat, job: NodeJob, data: bytes) -> bool:
+    """Whether a layered chunk's own count and layer sizes can be true: lazrs trusts them.
+
+    A chunk of formats 6-10 is the first record, a count, the sizes of all layers, the layers.
+    """
+    (items,) = struct.unpack_from("<H", fmt.laz_vlr, 32)
+    kinds = [struct.unpack_from("<2H", fmt.laz_vlr, 34 + 6 * i) for i in range(items)]
+    layers = sum(size if kind == 14 else _ITEM_LAYERS.get(kind, 0) for kind, size in kinds)
+    at = fmt.dtype.itemsize
+    if len(data) < at + 4 + 4 * layers:
+        return False
+    count, *sizes = struct.unpack_from(f"<{1 + layers}I", data, at)
+    return count == job.count and at + 4 + 4 * layers + sum(sizes) <= len(data)
 
 
 def selection(fmt: NodeFormat, names: Iterable[str]) -> int:

@@ -112,7 +112,9 @@ def test_two_processes_build_what_one_builds(ground, tmp_path, many_buckets):
     a, b = one.hierarchy(), two.hierarchy()
     # the spawned processes keep the usual leaf size, so compare what does not depend on it
     assert a.counts.sum() == b.counts.sum() and (one.center == two.center).all()
-    assert same_points(all_records(tmp_path / "one.copc.laz"), all_records(tmp_path / "two.copc.laz"))
+    assert same_points(
+        all_records(tmp_path / "one.copc.laz"), all_records(tmp_path / "two.copc.laz")
+    )
 
 
 def test_other_readers_open_it_and_find_the_same(ground, tmp_path):
@@ -130,9 +132,10 @@ def test_other_readers_open_it_and_find_the_same(ground, tmp_path):
     times = all_records(ground)["gps_time"]
     info = reader.copc_info
     assert (info.gps_min, info.gps_max) == (times.min(), times.max())
-    assert list(header.points_by_return)[:2] == np.bincount(
-        all_records(ground)["bit_fields"] & 15, minlength=16
-    )[1:3].tolist()
+    assert (
+        list(header.points_by_return)[:2]
+        == np.bincount(all_records(ground)["bit_fields"] & 15, minlength=16)[1:3].tolist()
+    )
 
 
 @pytest.mark.parametrize("point_format", range(11))
@@ -175,9 +178,7 @@ def test_wrong_header_bounds_put_no_point_into_a_wrong_node(ground, tmp_path, ma
 
 
 @given(
-    st.lists(
-        st.tuples(*[st.integers(-300, 300)] * 3), min_size=0, max_size=300
-    ),
+    st.lists(st.tuples(*[st.integers(-300, 300)] * 3), min_size=0, max_size=300),
     st.integers(1, 60),
     st.booleans(),
 )

@@ -26,9 +26,7 @@ def tree_of(seed: int, nodes: int, origin: float = 0.0, empty_share: float = 0.1
             front.append(keys[-1])
     counts = rng.integers(1, 20_000, len(keys))
     counts[rng.random(len(keys)) < empty_share] = 0
-    tree, _ = make_hierarchy(
-        np.array(keys, np.int32), counts, np.full(3, origin), SIDE, SIDE / 128
-    )
+    tree, _ = make_hierarchy(np.array(keys, np.int32), counts, np.full(3, origin), SIDE, SIDE / 128)
     return tree
 
 

@@ -1,0 +1,429 @@
+"""The store: a first picture at once, nodes on request, the tree when it is there."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oniyanma.clouds import cache
+from oniyanma.clouds.copc import ENTRY, open_copc
+from oniyanma.clouds.index.build import build_copc
+from oniyanma.clouds.model import CloudError, NodeFailed, NodeId, NodeKey, NodePoints
+from oniyanma.clouds.nodecache import NodeCache, node_bytes
+from oniyanma.clouds.open import open_source
+from oniyanma.clouds.store import Cloud, CloudStore
+from tests.clouds.index_support import all_records, terrain, write_las
+from tests.support import shared
+
+CLASS = frozenset({"classification"})
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory) -> Path:
+    return write_las(tmp_path_factory.mktemp("ground") / "ground.laz", terrain(150_000))
+
+
+@pytest.fixture(scope="module")
+def copc(ground) -> Path:
+    target = ground.with_name("ground.copc.laz")
+    build_copc(open_source(str(ground)), target, workers=0)
+    return target
+
+
+@pytest.fixture(params=[True, False], ids=["inline", "workers"])
+def store(request, tmp_path):
+    made = CloudStore(inline=request.param, cache_dir=tmp_path / "cache", small_cloud=1000)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def inline(tmp_path):
+    made = CloudStore(inline=True, cache_dir=tmp_path / "cache", small_cloud=1000)
+    yield made
+    made.close()
+
+
+def everything(cloud: Cloud) -> list[NodeId]:
+    return [NodeId(cloud.id, NodeKey(*key)) for key in cloud.hierarchy.keys.tolist()]
+
+
+def load(store: CloudStore, wanted: list[NodeId], attributes=CLASS) -> list:
+    store.request(wanted, attributes)
+    got = []
+    while store.pending:
+        assert store.wait(60)
+        got += store.drain(5)
+    return got
+
+
+def finish_indexing(store: CloudStore, cloud: Cloud) -> None:
+    while cloud.state == "indexing":
+        assert store.wait(60)
+        store.drain(5)
+
+
+def xyz_of(nodes: list[NodePoints]) -> np.ndarray:
+    return np.concatenate([node.xyz for node in nodes])
+
+
+def sorted_rows(xyz: np.ndarray) -> np.ndarray:
+    return xyz[np.lexsort(xyz.T)]
+
+
+def test_a_copc_file_is_ready_at_once_and_gives_every_point_exactly(store, copc, ground):
+    cloud = store.open(str(copc), id="a")
+    assert cloud.state == "ready" and cloud.progress == 1.0
+    nodes = load(store, everything(cloud))
+    records = all_records(ground)
+    truth = np.stack([records[a] for a in "XYZ"], axis=1)
+    assert np.array_equal(sorted_rows(xyz_of(nodes)), sorted_rows(truth))
+    assert all(node.attributes.keys() == {"classification"} for node in nodes)
+    assert sum(int(node.attributes["classification"].astype(int).sum()) for node in nodes) == int(
+        records["classification"].astype(int).sum()
+    )
+
+
+def test_nodes_come_in_the_order_they_were_asked_for(inline, copc):
+    cloud = inline.open(str(copc), id="a")
+    wanted = list(reversed(everything(cloud)))
+    assert [node.id for node in load(inline, wanted)] == wanted
+
+
+def test_a_large_cloud_shows_a_sample_then_its_tree(store, ground):
+    cloud = store.open(str(ground), id="a")
+    assert cloud.state == "indexing" and len(cloud.hierarchy.counts) > 0
+    first = cloud.hierarchy
+    sample = load(store, everything(cloud))
+    assert sum(len(node.xyz) for node in sample) == first.counts.sum()
+    finish_indexing(store, cloud)
+    assert cloud.state == "ready" and cloud.hierarchy.generation > first.generation
+    assert cloud.info.checked and cloud.info.points == 150_000
+    nodes = load(store, everything(cloud))
+    assert sum(len(node.xyz) for node in nodes) == 150_000
+    assert {node.generation for node in nodes} == {cloud.hierarchy.generation}
+
+
+def test_the_index_is_used_again_with_all_that_was_learnt(store, ground):
+    cloud = store.open(str(ground), id="a")
+    finish_indexing(store, cloud)
+    again = store.open(str(ground), id="b")
+    assert again.state == "ready" and again.info.checked
+    assert again.info.classes == cloud.info.classes and again.info.returns == cloud.info.returns
+    assert again.info.bounds_min == cloud.info.bounds_min
+
+
+def test_a_changed_file_is_indexed_anew(inline, ground, tmp_path):
+    copy = tmp_path / "copy.laz"
+    shutil.copy(ground, copy)
+    finish_indexing(inline, inline.open(str(copy), id="a"))
+    write_las(copy, terrain(50_000, seed=9))
+    assert inline.open(str(copy), id="b").state == "indexing"
+
+
+def test_the_coarse_sample_shows_every_place_that_holds_a_thousandth(tmp_path, monkeypatch):
+    monkeypatch.setattr("oniyanma.clouds.store.SAMPLE_POINTS", 40_000)
+    for ending in ("las", "laz"):
+        file = write_las(tmp_path / f"a.{ending}", terrain(300_000, seed=4))
+        with_store = CloudStore(inline=True, cache_dir=tmp_path / "cache", small_cloud=1000)
+        cloud = with_store.open(str(file), id="a")
+        sample = xyz_of(load(with_store, everything(cloud))).astype(np.int64)
+        with_store.close()
+        records = all_records(file)
+        truth = np.stack([records[a] for a in "XYZ"], axis=1).astype(np.int64)
+        low, side = truth.min(axis=0), int((truth.max(axis=0) - truth.min(axis=0)).max()) + 1
+
+        def cells(xyz, low=low, side=side):
+            index = (xyz - low) * 32 // side
+            return index[:, 0] * 1024 + index[:, 1] * 32 + index[:, 2]
+
+        names, counts = np.unique(cells(truth), return_counts=True)
+        crowded = names[counts >= 0.001 * len(truth)]
+        assert len(crowded) > 50 and set(crowded) <= set(cells(sample))
+
+
+def test_a_small_cloud_is_read_whole_and_never_indexed(tmp_path):
+    with_store = CloudStore(inline=True, cache_dir=tmp_path / "cache")
+    file = write_las(tmp_path / "a.las", terrain(20_000), point_format=3)
+    cloud = with_store.open(str(file), id="a")
+    assert cloud.state == "ready" and cloud.info.checked
+    names = frozenset({"classification", "scan_angle_rank", "number_of_returns"})
+    nodes = load(with_store, everything(cloud), names)
+    assert sum(len(node.xyz) for node in nodes) == 20_000
+    assert all(node.attributes.keys() == names for node in nodes)
+    assert not (tmp_path / "cache").exists()
+    with_store.close()
+
+
+def test_scan_angles_of_old_formats_keep_their_name_and_value_in_the_index(inline, tmp_path):
+    file = write_las(tmp_path / "a.las", terrain(5000), point_format=1)
+    cloud = inline.open(str(file), id="a")
+    names = frozenset({"scan_angle_rank"})
+    before = load(inline, everything(cloud), names)
+    finish_indexing(inline, cloud)
+    after = load(inline, everything(cloud), names)
+    angles = [
+        np.sort(np.concatenate([n.attributes["scan_angle_rank"] for n in nodes]))
+        for nodes in (before, after)
+    ]
+    assert angles[0].dtype == angles[1].dtype == np.int8
+    assert np.array_equal(angles[0], angles[1])
+
+
+@pytest.mark.parametrize("name", ["one", "none", "equal"])
+def test_clouds_without_extent_can_be_shown(inline, tmp_path, name):
+    xyz = {"one": [[1, 2, 3]], "none": np.zeros((0, 3)), "equal": np.full((5000, 3), 4)}[name]
+    file = write_las(tmp_path / "a.las", np.array(xyz, np.int64))
+    cloud = inline.open(str(file), id="a")
+    finish_indexing(inline, cloud)
+    nodes = load(inline, everything(cloud))
+    assert sum(len(node.xyz) for node in nodes) == len(xyz)
+    assert np.isfinite(cloud.hierarchy.mins).all() and np.isfinite(cloud.hierarchy.maxs).all()
+
+
+def test_a_node_that_cannot_be_decoded_is_reported_each_time_and_the_rest_shown(
+    store, copc, tmp_path
+):
+    file = open_copc(str(copc))
+    tree = file.hierarchy()
+    job = file.job(NodeKey(*tree.keys[1].tolist()), ())
+    data = bytearray(copc.read_bytes())
+    data[job.offset : job.offset + job.size] = bytes(job.size)
+    damaged = tmp_path / "damaged.copc.laz"
+    damaged.write_bytes(data)
+    cloud = store.open(str(damaged), id="a")
+    got = load(store, everything(cloud))
+    failed = [node for node in got if isinstance(node, NodeFailed)]
+    assert [node.id.key for node in failed] == [NodeKey(*job.key)]
+    assert "damaged" in failed[0].reason
+    assert len(got) == len(tree.counts)
+    assert [type(node) for node in load(store, [failed[0].id])] == [NodeFailed]
+
+
+def test_what_is_no_longer_asked_for_is_not_delivered(inline, copc):
+    cloud = inline.open(str(copc), id="a")
+    ids = everything(cloud)
+    inline.request(ids, CLASS)
+    inline.request(ids[-1:], CLASS)
+    got = []
+    while inline.pending:
+        assert inline.wait(10)
+        got += inline.drain(5)
+    assert [node.id for node in got] == ids[-1:]
+    assert not inline.wait(10) and inline.drain(5) == []
+
+
+def test_decoded_nodes_are_kept_and_lose_attributes_not_in_use(inline, copc, monkeypatch):
+    cloud = inline.open(str(copc), id="a")
+    load(inline, everything(cloud), frozenset({"classification", "red"}))
+
+    def never(*_: object) -> None:
+        raise AssertionError("a node was decoded twice")
+
+    monkeypatch.setattr("oniyanma.clouds.pool.decode_node", never)
+    again = load(inline, everything(cloud), CLASS)
+    assert all(node.attributes.keys() == CLASS for node in again)
+
+
+def test_attributes_no_file_has_are_left_out_and_cost_no_second_decoding(inline, copc, monkeypatch):
+    cloud = inline.open(str(copc), id="a")
+    names = frozenset({"classification", "nir", "no such thing"})
+    nodes = load(inline, everything(cloud), names)
+    assert all(node.attributes.keys() == CLASS for node in nodes)
+    monkeypatch.setattr("oniyanma.clouds.pool.decode_node", None)
+    assert len(load(inline, everything(cloud), names)) == len(nodes)
+
+
+def test_closing_a_cloud_forgets_it_and_its_requests(store, copc):
+    cloud = store.open(str(copc), id="a")
+    store.request(everything(cloud), CLASS)
+    store.close_cloud("a")
+    store.close_cloud("a")
+    assert dict(store.clouds) == {} and store.pending == 0
+    assert store.drain(5) == []
+    reopened = store.open(str(copc), id="a")
+    assert len(load(store, everything(reopened))) == len(reopened.hierarchy.counts)
+
+
+def test_cancelling_keeps_the_sample_and_says_so(store, ground, tmp_path):
+    cloud = store.open(str(ground), id="a")
+    cloud.cancel()
+    finish_indexing(store, cloud)
+    assert cloud.state == "failed" and cloud.reason == "cancelled"
+    assert len(load(store, everything(cloud))) == len(cloud.hierarchy.counts)
+    assert not list((tmp_path / "cache").glob("*.laz"))
+
+
+def test_an_index_that_fails_says_why(inline, ground, monkeypatch):
+    cloud = inline.open(str(ground), id="a")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise CloudError("the disk is full: make room.")
+
+    monkeypatch.setattr("oniyanma.clouds.index.build.build_copc", refuse)
+    finish_indexing(inline, cloud)
+    assert (cloud.state, cloud.reason) == ("failed", "the disk is full: make room.")
+
+
+def test_what_cannot_be_opened_is_refused_and_an_id_is_used_once(inline, copc, tmp_path):
+    (tmp_path / "bad.laz").write_bytes(b"nothing")
+    with pytest.raises(CloudError):
+        inline.open(str(tmp_path / "bad.laz"), id="a")
+    with pytest.raises(CloudError):
+        inline.open(str(tmp_path / "missing.laz"), id="a")
+    inline.open(str(copc), id="a")
+    with pytest.raises(CloudError, match="already open"):
+        inline.open(str(copc), id="a")
+
+
+def test_the_original_is_streamed_at_full_resolution(inline, ground):
+    cloud = inline.open(str(ground), id="a")
+    assert sum(len(chunk) for chunk in cloud.source().records()) == 150_000
+
+
+# -- hierarchy pages and http --------------------------------------------------------------------
+
+
+def in_pages(path: Path, target: Path) -> Path:
+    """The same COPC file with all below the root node in a hierarchy page of its own."""
+    data = bytearray(path.read_bytes())
+    offset, size = struct.unpack_from("<2Q", data, 469)
+    page = np.frombuffer(bytes(data[offset : offset + size]), ENTRY)
+    below = page[page["key"][:, 0] > 0]
+    root = page[page["key"][:, 0] == 0]
+    pages = []
+    for key in np.unique(below["key"][below["key"][:, 0] == 1], axis=0):
+        shift = below["key"][:, 0] - 1
+        mine = ((below["key"][:, 1:] >> shift[:, None]) == key[1:]).all(axis=1)
+        part = below[mine].tobytes()
+        pages.append(np.array([(tuple(key), len(data), len(part), -1)], ENTRY))
+        data += part
+    new_root = np.concatenate([root, *pages]).tobytes()
+    struct.pack_into("<2Q", data, 469, len(data), len(new_root))
+    data += new_root
+    target.write_bytes(data)
+    return target
+
+
+def test_hierarchy_pages_are_read_when_needed_and_the_tree_grows(
+    store, copc, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("oniyanma.clouds.store.MAX_PAGES", 1)
+    paged = in_pages(copc, tmp_path / "paged.copc.laz")
+    whole = open_copc(str(copc)).hierarchy()
+    cloud = store.open(str(paged), id="a")
+    tree, first = cloud.tree, cloud.hierarchy
+    assert first.counts.sum() < whole.counts.sum()
+    while cloud.hierarchy.counts.sum() < 150_000:
+        store.request(everything(cloud), CLASS)
+        while store.pending:
+            assert store.wait(60)
+            store.drain(5)
+    assert np.array_equal(cloud.hierarchy.keys, whole.keys)
+    assert cloud.hierarchy.generation > first.generation and cloud.tree == tree
+    assert sum(len(node.xyz) for node in load(store, everything(cloud))) == 150_000
+
+
+def test_pages_that_name_each_other_or_places_beyond_the_file_end(copc, tmp_path):
+    data = bytearray(copc.read_bytes())
+    offset, size = struct.unpack_from("<2Q", data, 469)
+    loop = np.array([((1, 0, 0, 0), offset, size, -1)], ENTRY)
+    wild = np.array([((1, 1, 0, 0), 1 << 60, 100, 50), ((1, 9, 0, 0), 0, 0, 0)], ENTRY)
+    page = np.concatenate([loop, wild]).tobytes()
+    data[offset : offset + len(page)] = page
+    broken = tmp_path / "broken.copc.laz"
+    broken.write_bytes(data)
+    file = open_copc(str(broken))
+    assert "copc_bad_entries" in {warning.code for warning in file.warnings}
+
+
+@pytest.fixture
+def web(copc):
+    """The folder of the COPC file, served with range requests."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            data = copc.read_bytes()
+            first, last = self.headers["Range"].removeprefix("bytes=").split("-")
+            part = data[int(first) : int(last) + 1]
+            self.send_response(206)
+            self.send_header("Content-Length", str(len(part)))
+            self.send_header(
+                "Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{len(data)}"
+            )
+            self.end_headers()
+            self.wfile.write(part)
+
+        def log_message(self, *_: object) -> None:
+            """Says nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/{copc.name}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_copc_file_on_the_web_is_read_in_ranges(store, web, ground):
+    cloud = store.open(web, id="a")
+    nodes = load(store, everything(cloud))
+    assert sum(len(node.xyz) for node in nodes) == 150_000
+
+
+def test_the_lion_is_shown_whole(store):
+    cloud = store.open(str(shared("data", "lion.copc.laz")), id="lion")
+    nodes = load(store, everything(cloud), frozenset({"red", "OriginId"}))
+    assert sum(len(node.xyz) for node in nodes) == 341_989
+    assert nodes[0].attributes["OriginId"].dtype == np.uint32
+
+
+# -- caches --------------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 400), st.booleans()), max_size=60),
+    st.integers(0, 20_000),
+)
+@settings(max_examples=80, deadline=None)
+def test_the_node_cache_never_exceeds_its_bytes(steps, limit):
+    nodes = NodeCache(limit)
+    for name, size, keep in steps:
+        id = NodeId("a", NodeKey(name, 0, 0, 0))
+        values = {"classification": np.zeros(size, np.uint8), "red": np.zeros(size, np.uint16)}
+        nodes.put(NodePoints(id, np.zeros((size, 3), np.int32), values))
+        if keep:
+            nodes.keep_attributes(CLASS)
+        assert nodes.bytes <= limit
+        held = [nodes.get(NodeId("a", NodeKey(n, 0, 0, 0)), (), 0) for n in range(10)]
+        assert nodes.bytes == sum(node_bytes(node) for node in held if node is not None)
+
+
+def test_the_cache_folder_keeps_its_limit_and_removes_the_longest_unused(tmp_path):
+    import os
+
+    for i in range(4):
+        file = tmp_path / f"{i}.copc.laz"
+        file.write_bytes(bytes(100))
+        os.utime(file, (1000 + i, 1000 + i))
+    old = tmp_path / ".x.copc.laz.123.part"
+    old.write_bytes(b"left")
+    os.utime(old, (1000, 1000))
+    cache.trim(tmp_path, limit=250, keep=frozenset({tmp_path / "0.copc.laz"}))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["0.copc.laz", "3.copc.laz"]
+
+
+def test_a_damaged_index_is_built_again(inline, ground, tmp_path):
+    finish_indexing(inline, inline.open(str(ground), id="a"))
+    (file,) = (tmp_path / "cache").glob("*.copc.laz")
+    file.write_bytes(file.read_bytes()[:300])
+    assert inline.open(str(ground), id="b").state == "indexing"
