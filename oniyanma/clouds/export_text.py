@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -208,7 +207,8 @@ def decimals(scale: float, offset: float) -> int:
     """Decimal places that show every step of ``scale`` from ``offset`` exactly, at most 12."""
     for digits in range(13):
         step = 10.0**digits
-        if all(math.isclose(v * step, round(v * step), abs_tol=1e-6) for v in (scale, offset)):
+        exact = all(abs(v * step - round(v * step)) <= 1e-6 for v in (scale, offset))
+        if exact and abs(scale) * step > 0.5:
             return digits
     return 12
 
