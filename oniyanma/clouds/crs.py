@@ -5,6 +5,7 @@ Nothing here raises for what a file says: what can't be understood is unknown, w
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -81,14 +82,19 @@ def crs_from_pyproj(crs: CRS, wkt: str | None = None) -> Crs:
 
 
 def crs_from_wkt(text: str) -> tuple[Crs, list[CloudWarning]]:
-    """The CRS of a WKT 1 or 2 text; unknown with a warning where PROJ can't read it."""
+    """The CRS of WKT (1, 2) or an EPSG code; unknown with a warning where PROJ can't read it."""
     text = text.strip("\0 \t\r\n")
     if not text.strip("'\""):
         return UNKNOWN_CRS, []
     if len(text) > _MAX_WKT:
         return UNKNOWN_CRS, [_damaged(f"its WKT is {len(text):,} characters long")]
     try:
-        return crs_from_pyproj(CRS.from_user_input(text), text), []
+        code = re.fullmatch(r"(?:urn:ogc:def:crs:)?EPSG:+(\d{1,6})", text, re.IGNORECASE)
+        if code:
+            return crs_from_pyproj(CRS.from_epsg(int(code.group(1)))), []
+        if not re.match(r"[A-Za-z_]\w*\s*\[", text):  # PROJ would search its whole list of names
+            return replace(UNKNOWN_CRS, wkt=text), [_damaged(f"{text[:40]!r} is no WKT")]
+        return crs_from_pyproj(CRS.from_wkt(text), text), []
     except (CRSError, ValueError, TypeError) as error:
         reason = str(error).split("\n", 1)[0][:200]
         return replace(UNKNOWN_CRS, wkt=text), [_damaged(f"PROJ can't read its WKT ({reason})")]

@@ -84,6 +84,8 @@ def _opener(path: Path) -> Opener:
     """By the file's first bytes, else by the ending of its name."""
     with path.open("rb") as stream:
         head = stream.read(16)
+    if not head:
+        raise CloudError(f"{path.name} is empty (0 bytes): choose a file with points.")
     for magic, opener in _MAGIC:
         if head.startswith(magic):
             return opener

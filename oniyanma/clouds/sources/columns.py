@@ -55,7 +55,7 @@ class Reader(Protocol):
 
     format: str
     version: str
-    columns: Mapping[str, np.dtype[Any]]
+    columns: dict[str, np.dtype[Any]]
     declared: int | None
     crs: Crs
     warnings: list[CloudWarning]
@@ -477,9 +477,10 @@ def name_columns(names: list[str], file_name: str) -> list[str]:
             taken.add(result[-1])
     missing = [axis for axis in "xyz" if axis not in taken]
     if missing:
+        given = ", ".join(names[:12]) or "its fields"
         raise CloudError(
-            f"{file_name} has no column {' or '.join(missing)} among {', '.join(names[:12]) or 'its fields'}: "
-            "a point needs x, y and z."
+            f"{file_name} has no column {' or '.join(missing)} among {given}: a point needs x, y "
+            "and z."
         )
     return result
 

@@ -113,10 +113,15 @@ class RangeReader:
 class HttpFile(io.RawIOBase):
     """A URL as a seekable binary stream, with a small cache of blocks."""
 
-    def __init__(self, reader: RangeReader) -> None:
-        self._reader = reader
+    def __init__(self, reader: RangeReader | str) -> None:
+        self._reader = RangeReader(reader) if isinstance(reader, str) else reader
+        self.size = self._reader.size
         self._at = 0
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """``size`` bytes from ``offset`` on, whatever the stream's position."""
+        return self._reader.read_range(offset, size)
 
     def readable(self) -> bool:
         return True

@@ -344,7 +344,6 @@ def _read_evlrs(
         return end
     at, read, total = start, 0, 0
     if points_at <= start < size:
-        end = min(end, start)
         while read < min(count, MAX_VLRS) and at + EVLR_HEAD <= size:
             stream.seek(at)
             head = stream.read(EVLR_HEAD)
@@ -363,6 +362,8 @@ def _read_evlrs(
                 )
             at += EVLR_HEAD + length
             read += 1
+        if read == count:
+            end = min(end, start)
     if read < count:
         warnings.append(
             CloudWarning(
