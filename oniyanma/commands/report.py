@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +13,7 @@ from oniyanma.clouds.atomic import AtomicFile
 from oniyanma.commands.arguments import FILES, OVERWRITE, arguments, choice, path
 from oniyanma.registry import Args, Call, Command, InvalidArguments, Outcome, Refused, Work
 from oniyanma.scene import tables
+from oniyanma.scene.report_words import Facts, Pictures
 from oniyanma.scene.sample import open_clouds, scene_frame, seen
 
 FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -20,7 +22,7 @@ FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
     "log": (".jsonl", ".csv"),
     "report": (".pdf",),
 }
-PICTURE: Final = (1600, 900)  # pixels of the view in the report
+PICTURE: Final = (1200, 675)  # pixels: 175 to the inch in print, where labels can still be read
 
 
 def _export(call: Call, args: Args) -> Outcome | Work[bytes]:
@@ -38,8 +40,8 @@ def _export(call: Call, args: Args) -> Outcome | Work[bytes]:
     if what == "report":
         return _report(call, path, answer)
     text, rows = _text(call, what, kind)
-    _write(path, text.encode("utf-8"))
-    return Outcome(answer | {"rows": rows})
+    unmake = _write(path, text.encode("utf-8"))
+    return Outcome(answer | {"rows": rows}, discard=unmake)
 
 
 def _check_target(call: Call, path: Path, overwrite: bool) -> None:
@@ -72,7 +74,7 @@ def _text(call: Call, what: str, kind: str) -> tuple[str, int]:
 
 def _report(call: Call, path: Path, answer: Mapping[str, Any]) -> Work[bytes]:
     """The pictures are taken here, on the scene's thread; the pages are set by a worker."""
-    from oniyanma.scene.report import Facts, Pictures, build  # reportlab: only who prints waits
+    from oniyanma.scene.report import build  # reportlab: only who prints waits for it
 
     view, state = call.scene.view, call.state
     picture = b""
@@ -99,16 +101,19 @@ def _report(call: Call, path: Path, answer: Mapping[str, Any]) -> Work[bytes]:
     )
 
     def finish(later: Call, pdf: bytes) -> Outcome:
-        _write(path, pdf)
-        return Outcome({**answer, "bytes": len(pdf)})
+        unmake = _write(path, pdf)
+        return Outcome({**answer, "bytes": len(pdf)}, discard=unmake)
 
     return Work(lambda job: build(facts), finish)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, data: bytes) -> Callable[[], None] | None:
+    """Write a file whole or not at all; gives what takes a new one back."""
+    new = not path.exists()
     with AtomicFile(path) as out:
         out.file.write(data)
         out.commit()
+    return partial(path.unlink, missing_ok=True) if new else None
 
 
 COMMANDS: Final = (

@@ -7,10 +7,10 @@ taken before (`Pictures`), so it can be built on a worker thread.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
+import PIL.Image
 from reportlab.lib.colors import HexColor
 from reportlab.lib.enums import TA_RIGHT
 from reportlab.lib.pagesizes import A4
@@ -31,13 +31,12 @@ from reportlab.platypus import (
     Frame as PageFrame,
 )
 
-from oniyanma.clouds.model import CloudInfo
-from oniyanma.registry.actor import Actor
-from oniyanma.registry.log import LogLine, verify
+from oniyanma.registry.log import verify
+from oniyanma.scene import report_words as words
 from oniyanma.scene.account import Account, Step, account
 from oniyanma.scene.printing import PageCount, shaped
-from oniyanma.scene.state import Finding, Measurement, SceneState
-from oniyanma.scene.units import Frame
+from oniyanma.scene.report_words import KINDS, Facts
+from oniyanma.scene.state import Finding
 
 INK = HexColor("#1c1f24")
 MUTED = HexColor("#5d6570")
@@ -51,7 +50,6 @@ STATUSES = {
     "rejected": "#8a5a00",
     "withdrawn": "#8a8f98",
 }
-KINDS = {"human": "person", "ai": "AI", "api": "program"}
 WIDTH = A4[0] - 36 * mm
 MOST_STEPS = 400
 
@@ -62,46 +60,28 @@ RIGHT = ParagraphStyle("right", CELL, alignment=TA_RIGHT)
 HEAD = ParagraphStyle("head", CELL, fontName="Helvetica-Bold", fontSize=7.5, textColor=MUTED)
 HEAD_RIGHT = ParagraphStyle("headRight", HEAD, alignment=TA_RIGHT)
 TITLE = ParagraphStyle("title", BODY, fontName="Helvetica-Bold", fontSize=22, leading=27)
-H2 = ParagraphStyle(
-    "h2", BODY, fontName="Helvetica-Bold", fontSize=13, leading=17, spaceBefore=16, spaceAfter=6
+KICKER = ParagraphStyle(
+    "kicker", BODY, fontName="Helvetica-Bold", fontSize=8, textColor=ACCENT, spaceAfter=2
 )
-H3 = ParagraphStyle("h3", BODY, fontName="Helvetica-Bold", fontSize=9.5, leading=13)
-
-
-@dataclass(frozen=True)
-class Pictures:
-    """PNGs: the view as it stands, and one for each saved view that has one."""
-
-    view: bytes = b""
-    saved: Mapping[str, bytes] = field(default_factory=dict)
-    resident: int = 0  # points on screen in it
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What the report is made from."""
-
-    state: SceneState
-    lines: Sequence[LogLine]
-    head: str
-    count: int
-    clouds: Mapping[str, CloudInfo]
-    frame: Frame | None
-    pictures: Pictures
-    made: str  # time, UTC
-    by: Actor
-    version: str = ""
+H2 = ParagraphStyle("h2", BODY, fontName="Helvetica-Bold", fontSize=13, leading=17)
+H2.spaceBefore, H2.spaceAfter, H2.keepWithNext = 16, 6, 1
+NAME = ParagraphStyle("name", BODY, fontName="Helvetica-Bold", fontSize=9.5, leading=13)
+H3 = ParagraphStyle("h3", NAME, spaceBefore=10, spaceAfter=3, keepWithNext=1)
+MONO = ParagraphStyle("mono", CELL, fontName="Courier", fontSize=7.5)
 
 
 def build(facts: Facts) -> bytes:
     """The report as PDF."""
-    story: list[Flowable] = [*_front(facts), *_view(facts)]
     who = account(facts.state, facts.lines)
-    story += _findings(facts)
-    story += _measurements(facts)
-    story += _who(facts, who)
-    story += _saved_views(facts)
-    story += _seal(facts)
+    story: list[Flowable] = [
+        *_front(facts),
+        *_view(facts),
+        *_saved_views(facts),
+        *_findings(facts),
+        *_measurements(facts),
+        *_who(facts, who),
+        *_seal(facts),
+    ]
     out = io.BytesIO()
     document = BaseDocTemplate(
         out,
@@ -110,14 +90,14 @@ def build(facts: Facts) -> bytes:
         rightMargin=18 * mm,
         topMargin=18 * mm,
         bottomMargin=20 * mm,
-        title=f"Report: {_name(facts)}",
+        title=f"Report: {words.name(facts)}",
         author=facts.by.name or "oniyanma",
         creator=f"oniyanma {facts.version}".strip(),
         invariant=True,
     )
     frame = PageFrame(18 * mm, 20 * mm, WIDTH, A4[1] - 38 * mm, 0, 0, 0, 0)
     document.addPageTemplates(PageTemplate("page", [frame]))
-    foot = f"{_name(facts)} · {_when(facts.made)} · log head {facts.head[:16]}"
+    foot = f"{words.name(facts)} · {words.when(facts.made)} UTC · log head {facts.head[:16]}"
     document.build(story, canvasmaker=PageCount.with_foot(foot, MUTED, LINE, ACCENT))
     return out.getvalue()
 
@@ -131,12 +111,13 @@ def _front(facts: Facts) -> list[Flowable]:
     counts = {s: sum(f.status == s for f in shown) for s in ("open", "confirmed", "rejected")}
     findings = ", ".join(f"{n} {s}" for s, n in counts.items() if n) or "none"
     rows = [
-        ("Made", f"{_when(facts.made)} by {_actor(facts.by)}"),
-        ("Coordinates", _crs(facts)),
+        ("Made", f"{words.when(facts.made)} UTC, as all times here, by {words.actor(facts.by)}"),
+        ("Coordinates", words.crs(facts)),
         ("Findings", findings),
         ("Measurements", str(len(state.measurements)) if state.measurements else "none"),
     ]
-    story: list[Flowable] = [_p(_name(facts), TITLE), Spacer(1, 5 * mm)]
+    story: list[Flowable] = [_p("POINT-CLOUD REPORT", KICKER), _p(words.name(facts), TITLE)]
+    story.append(Spacer(1, 4 * mm))
     story.append(_pairs(rows))
     story.append(_p("Clouds", H2))
     if not state.clouds:
@@ -153,7 +134,7 @@ def _front(facts: Facts) -> list[Flowable]:
             kind += f", format {info.point_format}"
         digest = entry.header_hash or info.header_hash
         table.append(
-            [entry.name, kind, f"{info.points:,}", _extent(info, facts.frame), digest[:16]]
+            [entry.name, kind, f"{info.points:,}", words.extent(info, facts.frame), digest[:16]]
         )
     story.append(_table(head, table, [0.2, 0.19, 0.14, 0.27, 0.2], right=(2,)))
     return story
@@ -187,15 +168,16 @@ def _finding(one: Finding, facts: Facts) -> list[Flowable]:
     severity, status = SEVERITIES[one.severity], STATUSES[one.status]
     chips = f'<font color="{severity}">{one.severity}</font>  ·  '
     chips += f'<font color="{status}"><b>{one.status}</b></font>'
-    title = Paragraph(f"{shaped(one.id)}  {shaped(one.title)}", H3)
-    where = "  ".join(_coordinates(one.position, facts))
+    title = _p(f"{one.id}  {one.title}", NAME)
+    where = "  ".join(words.coordinates(one.position, facts))
     lines: list[Flowable] = [Paragraph(where, SMALL)]
     if one.note:
         lines.append(_p(one.note, BODY))
     if one.region is not None:
         lines.append(_p("With a region: the selection it was recorded with.", SMALL))
     steps = [
-        f"{h.what} {_when(h.time)} by {_actor(h.actor)}" + (f": {h.note}" if h.note else "")
+        f"{h.what} {words.when(h.time)} by {words.actor(h.actor)}"
+        + (f": {h.note}" if h.note else "")
         for h in one.history
     ]
     lines += [_p(step, SMALL) for step in steps]
@@ -223,15 +205,15 @@ def _measurements(facts: Facts) -> list[Flowable]:
     rows = [
         [
             one.id,
-            [_p(one.name, CELL), _p(_details(one), SMALL)],
-            _value(one),
-            _metres(one),
-            _basis(one),
-            [_p(_actor(one.author), CELL), _p(_when(one.time), SMALL)],
+            [_p(one.name, CELL), _p(words.details(one, facts), SMALL)],
+            words.value(one, facts),
+            words.metres(one, facts),
+            words.basis(one),
+            [_p(words.actor(one.author), CELL), _p(words.when(one.time), SMALL)],
         ]
         for one in every
     ]
-    story.append(_table(head, rows, [0.06, 0.3, 0.17, 0.15, 0.15, 0.17], right=(2, 3)))
+    story.append(_table(head, rows, [0.06, 0.36, 0.16, 0.13, 0.14, 0.15], right=(2, 3)))
     if facts.frame is not None and facts.frame.notes:
         story += [Spacer(1, 2 * mm), _p(" ".join(facts.frame.notes), SMALL)]
     return story
@@ -243,7 +225,7 @@ def _who(facts: Facts, who: Account) -> list[Flowable]:
     if not machines:
         story.append(_p("No machine ran a command in this log."))
     else:
-        head = ["Machine", "Ran", "Previewed", "Refused", "Proposed", "Points edited"]
+        head = ["Machine", "Ran", "Previewed", "Refused", "Accepted", "Points edited"]
         rows = [
             [
                 [_p(f"{t.name or 'unnamed'} ({KINDS[t.kind]})", CELL)]
@@ -257,18 +239,20 @@ def _who(facts: Facts, who: Account) -> list[Flowable]:
             for t in machines
         ]
         story.append(_table(head, rows, [0.4, 0.11, 0.13, 0.11, 0.11, 0.14], right=(1, 2, 3, 4, 5)))
-    story += [Spacer(1, 3 * mm), _p("Edits that a machine made or proposed", H3), Spacer(1, 1 * mm)]
+        note = "Accepted: commands it proposed in a batch that a person then ran as their own."
+        story += [Spacer(1, 1 * mm), _p(note, SMALL)]
+    story.append(_p("Steps that a machine took or proposed", H3))
     story += _steps(who.machine_steps, "None.")
-    story += [Spacer(1, 3 * mm), _p("What a person decided", H3), Spacer(1, 1 * mm)]
+    story.append(_p("What a person decided", H3))
     if who.decisions:
         head = ["Decision", "About", "Came from", "Decided by", "When"]
         rows = [
             [
                 d.what,
-                [_p(d.subject, CELL)] + ([_p(d.note, SMALL)] if d.note else []),
-                _actor(d.proposed_by),
-                _actor(d.actor),
-                _when(d.time),
+                [_p(d.subject, CELL), *([_p(d.note, SMALL)] if d.note else [])],
+                words.actor(d.proposed_by),
+                words.actor(d.actor),
+                words.when(d.time),
             ]
             for d in who.decisions
         ]
@@ -276,8 +260,31 @@ def _who(facts: Facts, who: Account) -> list[Flowable]:
     else:
         story.append(_p("Nothing was confirmed, rejected or accepted."))
     people = [step for step in who.steps if not step.machine]
-    story += [Spacer(1, 3 * mm), _p("Edits that people made", H3), Spacer(1, 1 * mm)]
+    story += [_p("What waits for a person", H3), *_waiting(facts), _p("Steps that people took", H3)]
     return [*story, *_steps(people, "None.")]
+
+
+def _waiting(facts: Facts) -> list[Flowable]:
+    """Open findings and proposed batches, whoever made them."""
+    state = facts.state
+    rows = [
+        ["finding " + f.id, f.title, words.actor(f.author), words.when(f.time)]
+        for f in state.findings.values()
+        if f.status == "open"
+    ]
+    rows += [
+        [
+            f"batch {b.id}",
+            f"{b.title} ({len(b.commands)} commands)",
+            words.actor(b.author),
+            words.when(b.time),
+        ]
+        for b in state.batches.values()
+        if b.state == "proposed"
+    ]
+    if not rows:
+        return [_p("Nothing.")]
+    return [_table(["What", "About", "Came from", "When"], rows, [0.17, 0.43, 0.22, 0.18])]
 
 
 def _steps(steps: Sequence[Step], none: str) -> list[Flowable]:
@@ -289,18 +296,18 @@ def _steps(steps: Sequence[Step], none: str) -> list[Flowable]:
             str(s.seq),
             [_p(s.title, CELL)]
             + (
-                [_p(f"batch “{s.batch}” of {_actor(s.proposed_by)}", SMALL)]
+                [_p(f"batch “{s.batch}” of {words.actor(s.proposed_by)}", SMALL)]
                 if s.proposed_by
                 else []
             ),
             "" if s.points is None else f"{s.points:,}",
-            _actor(s.actor),
-            _when(s.time),
+            words.actor(s.actor),
+            words.when(s.time),
             "in force" if s.in_force else "taken back",
         ]
         for s in steps[:MOST_STEPS]
     ]
-    story: list[Flowable] = [_table(head, rows, [0.06, 0.35, 0.13, 0.15, 0.17, 0.14], right=(2,))]
+    story: list[Flowable] = [_table(head, rows, [0.06, 0.36, 0.11, 0.18, 0.17, 0.12], right=(2,))]
     note = "Points as counted on screen when the step was made; an edit also takes finer points."
     if len(steps) > MOST_STEPS:
         note = f"The first {MOST_STEPS} of {len(steps):,} steps; the log has all. {note}"
@@ -311,20 +318,20 @@ def _saved_views(facts: Facts) -> list[Flowable]:
     saved = [(name, png) for name, png in facts.pictures.saved.items() if png]
     if not saved:
         return []
-    half = WIDTH / 2 - 2 * mm
-    cells: list[list[Flowable]] = [
-        [_image(png, half, half * 9 / 16), Spacer(1, 1 * mm), _p(name, SMALL)]
+    each = (WIDTH - 8 * mm) / 3
+    cells: list[Any] = [
+        [_image(png, each, each * 9 / 16), Spacer(1, 1 * mm), _p(name, SMALL)]
         for name, png in saved
     ]
-    rows = [[cells[i], cells[i + 1] if i + 1 < len(cells) else ""] for i in range(0, len(cells), 2)]
-    table = Table(rows, colWidths=[WIDTH / 2, WIDTH / 2])
+    cells += [""] * (-len(cells) % 3)
+    rows = [cells[i : i + 3] for i in range(0, len(cells), 3)]
+    table = Table(rows, colWidths=[each + 4 * mm, each + 4 * mm, each])
     table.setStyle(
         TableStyle(
             [
                 ("LEFTPADDING", (0, 0), (-1, -1), 0),
                 ("RIGHTPADDING", (0, 0), (-1, -1), 0),
                 ("VALIGN", (0, 0), (-1, -1), "TOP"),
-                ("ALIGN", (1, 0), (1, -1), "RIGHT"),
             ]
         )
     )
@@ -337,123 +344,12 @@ def _seal(facts: Facts) -> list[Flowable]:
         state = f"The chain of its {facts.count:,} lines is whole."
     else:
         state = "The chain is broken: " + "; ".join(verdict.problems[:5]) + "."
-    rows = [("Lines", f"{facts.count:,}"), ("Head hash", facts.head), ("Checked", state)]
+    rows = [("Lines", f"{facts.count:,}"), ("Checked", state), ("Head hash", facts.head)]
     why = (
         "Each line of the command log holds the hash of the line before it. A log whose last line "
         "has this hash, with this many lines, is the one this report was made from."
     )
     return [KeepTogether([_p("Command log", H2), _pairs(rows), Spacer(1, 2 * mm), _p(why, SMALL)])]
-
-
-# --- words ---------------------------------------------------------------------------------------
-
-
-def _name(facts: Facts) -> str:
-    path = facts.state.project.path
-    if path:
-        return path.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
-    return facts.state.clouds[0].name if facts.state.clouds else "Unsaved project"
-
-
-def _actor(actor: Actor | None) -> str:
-    if actor is None:
-        return ""
-    kind = "" if actor.kind == "human" else f" ({KINDS[actor.kind]})"
-    return f"{actor.name or 'unnamed'}{kind}"
-
-
-def _when(time: str) -> str:
-    """UTC to the minute."""
-    return f"{time[:10]} {time[11:16]}" if len(time) >= 16 else time
-
-
-def _crs(facts: Facts) -> str:
-    frame = facts.frame
-    if frame is None:
-        return "unknown"
-    crs = frame.crs
-    epsg = f" (EPSG:{crs.epsg})" if crs.epsg else ""
-    units = f"heights in {frame.vertical.name}"
-    plan = "degrees" if crs.geographic else crs.horizontal.name
-    return f"{crs.name}{epsg}; plan in {plan}, {units}"
-
-
-def _extent(info: CloudInfo, frame: Frame | None) -> str:
-    if info.bounds_min is None or info.bounds_max is None:
-        return "no points"
-    size = [b - a for a, b in zip(info.bounds_min, info.bounds_max, strict=True)]
-    places = 5 if info.crs.geographic else 1
-    unit = "deg" if info.crs.geographic else info.crs.horizontal.name
-    height = frame.vertical.name if frame is not None else unit
-    plan = f"{size[0]:,.{places}f} × {size[1]:,.{places}f} {unit}"
-    return f"{plan}, {size[2]:,.1f} {height} high"
-
-
-def _coordinates(point: Sequence[float], facts: Facts) -> list[str]:
-    scale = next((i.scale for i in facts.clouds.values()), (0.001, 0.001, 0.001))
-    places = [max(0, min(9, len(f"{s:.9f}".rstrip("0").split(".")[1]))) for s in scale]
-    return [f"{axis} {value:,.{n}f}" for axis, value, n in zip("XYZ", point, places, strict=True)]
-
-
-def _figure(value: float) -> str:
-    """With separated thousands and about six figures, never an exponent."""
-    size = abs(value)
-    places = 4 if size < 1 else 3 if size < 1000 else 2 if size < 100_000 else 0
-    return f"{value:,.{places}f}"
-
-
-def _value(one: Measurement) -> str:
-    value = one.values.get("value")
-    if not isinstance(value, (int, float)):
-        return ""
-    unit = str(one.values.get("unit", ""))
-    return f"{_figure(value)}°" if unit == "deg" else f"{_figure(value)} {unit}"
-
-
-def _metres(one: Measurement) -> str:
-    for key, unit in (("metres", "m"), ("squareMetres", "m²"), ("cubicMetres", "m³")):
-        value = one.values.get(key)
-        if isinstance(value, (int, float)):
-            return f"{_figure(value)} {unit}"
-    return ""
-
-
-_SHOWN = {
-    "distance": ("horizontal", "vertical", "slope"),
-    "height": ("horizontal",),
-    "angle": ("horizontal",),
-    "area": ("plan", "perimeter", "outOfPlane"),
-    "volume": ("cut", "fill", "plan", "cell"),
-    "profile": ("rise", "width", "minZ", "maxZ", "slope"),
-}
-_WORDS = {"outOfPlane": "out of plane", "minZ": "lowest", "maxZ": "highest"}
-
-
-def _details(one: Measurement) -> str:
-    values = one.values
-    parts = []
-    for key in _SHOWN.get(one.kind, ()):
-        value = values.get(key)
-        if isinstance(value, (int, float)):
-            degrees = key == "slope" or one.kind == "angle"
-            parts.append(f"{_WORDS.get(key, key)} {_figure(value)}{'°' if degrees else ''}")
-    if one.kind == "volume":
-        level = values.get("referenceZ")
-        against = "the plane through the corners" if level is None else f"Z {_figure(level)}"
-        parts.append(f"against {against}")
-        parts.append(f"{100 * float(values['emptyShare']):.1f} % of the area without points")
-        parts.append(f"{_figure(values['density'])} {values['densityUnit']}")
-    if one.kind == "point":
-        parts = [f"{axis} {_figure(values[axis])}" for axis in "xyz"]
-    return f"{one.kind}: " + ", ".join(parts) if parts else one.kind
-
-
-def _basis(one: Measurement) -> str:
-    basis = str(one.values.get("basis", ""))
-    points = one.values.get("points")
-    words = {"resident": "points on screen", "full": "every point", "source points": "exact points"}
-    text = words.get(basis, basis)
-    return f"{points:,} ({text})" if isinstance(points, int) else text
 
 
 # --- shapes --------------------------------------------------------------------------------------
@@ -499,6 +395,7 @@ def _table(
         ("LINEBELOW", (0, 1), (-1, -1), 0.3, LINE),
         ("LEFTPADDING", (0, 0), (-1, -1), 3),
         ("RIGHTPADDING", (0, 0), (-1, -1), 5),
+        *(("LEFTPADDING", (c + 1, 0), (c + 1, -1), 10) for c in right if c + 1 < len(head)),
         ("TOPPADDING", (0, 0), (-1, -1), 3),
         ("BOTTOMPADDING", (0, 0), (-1, -1), 3),
     ]
@@ -507,8 +404,12 @@ def _table(
 
 
 def _image(png: bytes, width: float, height: float) -> Image:
-    """As large as fits, its shape kept."""
-    picture = Image(io.BytesIO(png))
+    """As large as fits, its shape kept; as JPEG, for points make PNGs of many megabytes."""
+    jpeg = io.BytesIO()
+    with PIL.Image.open(io.BytesIO(png)) as opened:
+        opened.convert("RGB").save(jpeg, "JPEG", quality=90, optimize=True)
+    jpeg.seek(0)
+    picture = Image(jpeg)
     share = min(width / picture.imageWidth, height / picture.imageHeight)
     picture.drawWidth, picture.drawHeight = picture.imageWidth * share, picture.imageHeight * share
     picture.hAlign = "LEFT"

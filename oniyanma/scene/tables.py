@@ -73,24 +73,11 @@ def findings_csv(state: SceneState, frame: Frame | None) -> str:
     rows = []
     for one in state.findings.values():
         last = one.history[-1]
-        rows.append(
-            [
-                one.id,
-                safe(one.title),
-                safe(one.note),
-                one.severity,
-                one.status,
-                *one.position,
-                _crs_name(frame),
-                *_who(one),
-                len(one.history),
-                last.what,
-                safe(last.actor.name),
-                last.actor.kind,
-                last.time,
-                safe(last.note),
-            ]
-        )
+        row: list[Any] = [one.id, safe(one.title), safe(one.note), one.severity, one.status]
+        row += [tidy(v) for v in one.position]
+        row += [_crs_name(frame), *_who(one), len(one.history), last.what]
+        row += [safe(last.actor.name), last.actor.kind, last.time, safe(last.note)]
+        rows.append(row)
     return _csv(head, rows)
 
 
@@ -101,24 +88,11 @@ def log_csv(lines: Sequence[LogLine], head: str, count: int) -> str:
     rows = []
     for line in lines:
         body = line.body
-        rows.append(
-            [
-                line.seq,
-                body["time"],
-                safe(body["actor"]["name"]),
-                body["actor"]["kind"],
-                body["surface"],
-                safe(body["command"]),
-                body["outcome"],
-                _json(body.get("affected")),
-                body.get("error", ""),
-                safe(body.get("reason", "")),
-                safe(body.get("proposedBy", {}).get("name", "")),
-                _json(body["arguments"]),
-                line.prev,
-                line.hash,
-            ]
-        )
+        row = [line.seq, body["time"], safe(body["actor"]["name"]), body["actor"]["kind"]]
+        row += [body["surface"], safe(body["command"]), body["outcome"]]
+        row += [_json(body.get("affected")), body.get("error", ""), safe(body.get("reason", ""))]
+        row += [safe(body.get("proposedBy", {}).get("name", "")), _json(body["arguments"])]
+        rows.append([*row, line.prev, line.hash])
     rows.append(["head", "", "", "", "", "", "", count, "", "", "", "", "", head])
     return _csv(columns, rows)
 
@@ -154,7 +128,10 @@ def measurements_geojson(state: SceneState, frame: Frame | None) -> str:
     for one in state.measurements.values():
         at = [place(p) for p in one.points]
         properties = {"id": one.id, "kind": one.kind, "name": one.name, **one.values}
-        properties |= {"coordinates": [list(p) for p in one.points], "crs": _crs_name(frame)}
+        properties |= {
+            "coordinates": [[tidy(v) for v in p] for p in one.points],
+            "crs": _crs_name(frame),
+        }
         properties |= {"author": actor_json(one.author), "time": one.time}
         features.append(_feature(one.id, _geometry(one.kind, at), properties))
     return _collection(features, frame)
@@ -169,7 +146,7 @@ def findings_geojson(state: SceneState, frame: Frame | None) -> str:
             {"what": h.what, "actor": actor_json(h.actor), "time": h.time, "note": h.note}
             for h in one.history
         ]
-        x, y, z = one.position
+        x, y, z = (tidy(v) for v in one.position)
         properties: dict[str, Any] = {"id": one.id, "title": one.title, "note": one.note}
         properties |= {"severity": one.severity, "status": one.status, "x": x, "y": y, "z": z}
         properties |= {"crs": _crs_name(frame), "author": actor_json(one.author)}
@@ -177,6 +154,14 @@ def findings_geojson(state: SceneState, frame: Frame | None) -> str:
         at = place(one.position)
         features.append(_feature(one.id, {"type": "Point", "coordinates": at}, properties))
     return _collection(features, frame)
+
+
+def tidy(coordinate: float) -> float:
+    """The decimal the file means: X·scale + offset without what float64 adds at its end.
+
+    Keeps 0.1 µm, and of degrees and small numbers 1e-9.
+    """
+    return round(coordinate, 9 if abs(coordinate) < 1000 else 7)
 
 
 def safe(text: str) -> str:
@@ -211,7 +196,7 @@ def _csv(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 def _wkt(one: Measurement) -> str:
     def text(points: Sequence[Vec3]) -> str:
-        return ", ".join(" ".join(repr(v) for v in p) for p in points)
+        return ", ".join(" ".join(repr(tidy(v)) for v in p) for p in points)
 
     if len(one.points) == 1:
         return f"POINT Z ({text(one.points)})"
