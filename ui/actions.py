@@ -183,7 +183,7 @@ HELP = (
     Entry(id="window.palette", title="Type a command…", menu="Help", act="open_palette",
           icon="ph.magnifying-glass", keys=("Ctrl+K",)),
     Entry(id="window.keys", title="Keyboard shortcuts", menu="Help", act="show_keys",
-          icon="ph.keyboard", keys=("?",)),
+          icon="ph.keyboard", keys=("?", "Shift+?", "F1")),
     Entry(id="window.cancel", title="Leave, or clear the selection", menu="Help",
           act="escape", keys=("Esc",)),
     Entry(id="window.about", title="About oniyanma", menu="Help", act="about", icon="ph.info"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import dialogs
 from .actions import Entry
-from .numbers import integer, significant
+from .numbers import integer, number, significant
 from .palette_rows import Row
 from .text import tr
 from .tools import PickTool
@@ -146,8 +146,9 @@ class Acts:
             window.section.leave()
         elif self.bridge.state.selection.rule is not None:
             self.bridge.run("clearSelection")
-        elif window.toast.isVisible():
+        else:
             window.toast.hide()
+            window.answer.hide()
 
     # --- files and questions -----------------------------------------------------------
 
@@ -191,6 +192,9 @@ class Acts:
 
     def answered(self, command: str, args: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """A quiet sentence for what can't be seen by itself, with Undo after an edit."""
+        if self.bridge.command(command).readonly:
+            self.window.answer.show_answer(tr(self.bridge.command(command).title), plain(answer))
+            return
         say = self.window.toast.say
         text = self._sentence(command, args, answer)
         if command in EDITS and not answer.get("points"):
@@ -216,7 +220,8 @@ class Acts:
     def _sentence(
         self, command: str, args: Mapping[str, Any], answer: Mapping[str, Any]
     ) -> str:
-        points = integer(answer.get("points") or 0)
+        hit = answer.get("points")
+        points = integer(hit if isinstance(hit, int) else 0)
         if command == "hideSelection":
             return tr("Hidden: {points} points on screen", points=points)
         if command == "deleteSelection":
@@ -230,8 +235,10 @@ class Acts:
             return tr("All edits are cleared")
         if command in ("undo", "redo"):
             event = self.bridge.state.events[-1] if self.bridge.state.events else None
-            title = event.title if event is not None else command
-            return title[:1].upper() + title[1:]
+            title = (event.title if event is not None else command).partition(": ")[2]
+            return tr("Undone: {what}", what=title) if command == "undo" else tr(
+                "Done again: {what}", what=title
+            )
         if command == "addMeasurement":
             value = answer.get("value")
             if isinstance(value, int | float):
@@ -303,3 +310,35 @@ class Acts:
         for path in files:
             if path in recent:
                 self.window.thumbnails.keep(path, picture)
+
+
+def plain(answer: Mapping[str, Any], depth: int = 0) -> str:
+    """An answer as indented lines; a list of records a line each, pictures left out."""
+    lines = []
+    pad = "    " * depth
+    for name, value in answer.items():
+        if name in ("ok", "revision") and not depth:
+            continue
+        if isinstance(value, Mapping) and value:
+            lines += [f"{pad}{name}", plain(value, depth + 1)]
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            lines.append(f"{pad}{name}")
+            lines += [
+                pad + "    " + "   ".join(f"{k} {_short(v)}" for k, v in item.items())
+                for item in value[:60]
+            ]
+        else:
+            lines.append(f"{pad}{name}   {_short(value)}")
+    return "\n".join(lines)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: tr("yes"), False: tr("no"), None: "–"}[value]
+    if isinstance(value, int):
+        return integer(value)
+    if isinstance(value, float):
+        return significant(value) if abs(value) < 1e4 else number(value, 3)
+    if isinstance(value, list):
+        return "  ".join(_short(part) for part in value[:8])
+    return str(value)[:400]

@@ -155,6 +155,16 @@ class Bridge(QObject):
         found = {event.seq: event for event, _ in history.active_edits(self.state.events)}
         return list(found.values())
 
+    def section_heights(self, start: Any, end: Any, width: float) -> tuple[float, float] | None:
+        """Lowest and highest point on screen in a strip along a line; None with no point."""
+        line = [[float(part) for part in place[:2]] for place in (start, end)]
+        answer = self.read("queryProfile", {"points": line, "width": width, "bins": 2})
+        if not answer or answer.get("min") is None:
+            return None
+        low, high = float(answer["min"]), float(answer["max"])
+        pad = max((high - low) * 0.1, 1e-3)
+        return low - pad, high + pad
+
     def edit_points(self, seq: int) -> Any:
         """Places (n, 3) of what a step hit, some thousands at most."""
         return places_of_step(self.scene, seq)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from .text import tr
 
@@ -142,7 +142,7 @@ class Toast(QFrame):
         self.adjustSize()
         room = self.parentWidget().rect()
         self.move(max(EDGE, (room.width() - self.width()) // 2),
-                  room.height() - self.height() - EDGE * 3)
+                  room.height() - self.height() - EDGE)
         self.raise_()
 
     def _show_more(self) -> None:
@@ -216,6 +216,45 @@ class ActionBar(QFrame):
         left = min(max(EDGE, left), max(EDGE, room.width() - self.width() - EDGE))
         top = min(max(56, top), max(56, room.height() - self.height() - 72))
         self.move(QPoint(left, top))
+        self.raise_()
+
+
+class AnswerCard(QFrame):
+    """What a read-only command answered, to be read and copied."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("answer")
+        self.title = QLabel()
+        self.title.setProperty("role", "title")
+        copy = QPushButton(tr("Copy"))
+        copy.setProperty("kind", "quiet")
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.text.toPlainText()))
+        shut = QPushButton("✕")
+        shut.setProperty("kind", "quiet")
+        shut.setAccessibleName(tr("Dismiss"))
+        shut.clicked.connect(self.hide)
+        self.text = QPlainTextEdit()
+        self.text.setReadOnly(True)
+        self.text.setAccessibleName(tr("Answer"))
+        row = QHBoxLayout()
+        row.addWidget(self.title, 1)
+        row.addWidget(copy)
+        row.addWidget(shut)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 8, 8, 12)
+        column.addLayout(row)
+        column.addWidget(self.text)
+        self.hide()
+
+    def show_answer(self, title: str, text: str) -> None:
+        self.title.setText(title)
+        self.text.setPlainText(text)
+        room = self.parentWidget().rect()
+        lines = min(16, text.count("\n") + 2)
+        self.resize(min(440, room.width() - 2 * EDGE), 60 + min(lines, 14) * 17)
+        self.move(EDGE, room.height() - self.height() - EDGE)
+        self.show()
         self.raise_()
 
 

@@ -83,6 +83,7 @@ class KeySheet(QFrame):
         self.filter = QLineEdit()
         self.filter.setPlaceholderText(tr("Find an action or a key"))
         self.filter.setAccessibleName(tr("Find an action or a key"))
+        self.filter.setMinimumWidth(220)
         self.filter.textChanged.connect(self._filter)
         close = QPushButton(tr("Close  Esc"))
         close.setProperty("kind", "quiet")

@@ -45,6 +45,17 @@ def box_corners(box: data.BoxOutline | Any) -> np.ndarray:
     return np.column_stack((x, y, local[:, 2])) + centre
 
 
+class _Committed:
+    """A view with another state's records."""
+
+    def __init__(self, view: Any, state: Any) -> None:
+        self._view = view
+        self.state = state
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._view, name)
+
+
 class Overlay(QWidget):
     """Paints the scene's overlays and, above them, those of the active tool."""
 
@@ -68,7 +79,11 @@ class Overlay(QWidget):
         lens = self.canvas.lens()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        shapes = list(data.overlays_of(view, viewport, furniture=False))
+        tool = self.canvas.tool
+        # a measuring tool draws its own unfinished measure; the live state has it as well
+        settled = getattr(tool, "previews_record", False)
+        shown = _Committed(view, self.bridge.scene.state) if settled else view
+        shapes = list(data.overlays_of(shown, viewport, furniture=False))
         shapes += data.axes(lens)
         shapes += data.scale_bar(lens, view.state.camera.target, data.scene_unit(view))
         if (pivot := self.canvas.navigator.pivot) is not None:
@@ -76,7 +91,6 @@ class Overlay(QWidget):
         draw(painter, lens, shapes)
         if self.lit is not None and len(self.lit):
             _dots(painter, lens, self.lit, self.keeper.theme.color("accent", 200))
-        tool = self.canvas.tool
         if tool is not None:
             draw(painter, lens, tool.overlays())
             if self.value:

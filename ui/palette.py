@@ -177,6 +177,7 @@ class Palette(QFrame):
         self.list.setUniformItemSizes(True)
         self.list.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.clicked.connect(lambda _: self._accept())
         self.slot = QStackedWidget()
         self.problem = QLabel()
@@ -236,8 +237,8 @@ class Palette(QFrame):
 
     # choosing
 
-    def start(self, row: Row) -> None:
-        """Takes an offer: runs it, or begins to ask."""
+    def start(self, row: Row, *, more: bool = False) -> None:
+        """Takes an offer: runs it, or begins to ask; with ``more`` it asks for what is optional."""
         if row.reason:
             self._say(row.reason)
             return
@@ -248,7 +249,7 @@ class Palette(QFrame):
             return
         self.question = Question(row.command, row.title, dict(row.args), None, entry_key=row.key)
         complete = row.entry is not None and row.entry.ask == "no"
-        self._next(run_if_complete=complete or bool(row.args))
+        self._next(run_if_complete=not more and (complete or bool(row.args) or row.asks_only))
 
     def _properties(self, command: str) -> dict[str, Any]:
         schema = self.bridge.command(command).input_schema
@@ -472,7 +473,7 @@ class Palette(QFrame):
         self.list.show()
         self.line.clear()
         self.line.setPlaceholderText(tr("Type a command, a class, a file, a key…"))
-        self._hint(tr("↑↓ choose   ⏎ run   Esc close"))
+        self._hint(tr("↑↓ choose   ⏎ run   ⇥ set more   Esc close"))
         self._refresh()
         self.line.setFocus()
 
@@ -497,7 +498,7 @@ class Palette(QFrame):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            if event.key() == Qt.Key.Key_Escape:  # the window's Esc must not get it
+            if event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Tab):  # the window must not get them
                 event.accept()
                 return True
         elif event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
@@ -521,6 +522,9 @@ class Palette(QFrame):
             self._move(8)
         elif key == Qt.Key.Key_PageUp:
             self._move(-8)
+        elif key == Qt.Key.Key_Tab and self.question is None:
+            if isinstance(item := self._current(), Row) and item.command and not item.reason:
+                self.start(item, more=True)
         elif key == Qt.Key.Key_Space and self._many() and not self.line.text():
             self._toggle()
         else:

@@ -37,6 +37,11 @@ class Row:
     hits: str = ""
     color: str = ""
     search: str = ""
+    asks_only: bool = False  # a read-only command: it shows an answer and changes nothing
+
+
+def _words(text: str) -> list[str]:
+    return text.replace("-", " ").replace("(", " ").replace(",", " ").split()
 
 
 def rows(bridge: Any, keymap: Keymap, recent: Sequence[str], used: Sequence[str]) -> list[Row]:
@@ -68,17 +73,19 @@ def search(query: str, offers: Sequence[Row], limit: int = 60) -> list[Row]:
     scored = []
     for place, row in enumerate(offers):
         title = row.title.lower()
-        text = f"{title} {row.search.lower()}"
-        parts = text.replace("-", " ").split()
-        score = fuzz.WRatio(query, title)
-        if all(any(part.startswith(word) for part in parts) for word in words):
-            score = max(score, 90.0) + 10.0
-            if title.startswith(query):
-                score += 15.0
-            if all(any(part.startswith(word) for part in title.split()) for word in words):
-                score += 10.0
+        heads = title.replace("-", " ").replace("“", "").split()
+        rest = row.search.lower()
+        if all(any(part.startswith(word) for part in heads) for word in words):
+            score = 120.0 + (15.0 if title.startswith(query) else 0.0) - 0.1 * len(heads)
+        elif all(any(part.startswith(word) for part in (*heads, *_words(rest))) for word in words):
+            inside = sum(any(part.startswith(word) for part in heads) for word in words)
+            score = 84.0 + 10.0 * inside / len(words)
         else:
-            score = max(score, 0.85 * fuzz.partial_ratio(query, text) if len(query) > 3 else 0.0)
+            score = fuzz.WRatio(query, title) * 0.95
+            if len(query) > 4:
+                score = max(score, 0.8 * fuzz.partial_ratio(query, rest))
+        if row.asks_only:
+            score -= 20.0
         if row.reason:
             score -= 6.0
         if score >= 62.0:
@@ -143,6 +150,7 @@ def _commands(bridge: Any) -> Iterable[Row]:
             command=command.name,
             icon="ph.info" if command.readonly else "ph.command",
             search=f"{command.group} {command.description} {command.name}",
+            asks_only=command.readonly,
         )
 
 

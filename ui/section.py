@@ -207,7 +207,10 @@ class SectionView:
         self.bridge.run("setClip", {"box": {
             "min": list(box.min), "max": list(box.max), "rotation": box.rotation}})
         if frame:
-            camera = section.camera(self.bridge.state.camera, self.bridge.state.viewport)
+            heights = self.bridge.section_heights(section.start, section.end, section.width)
+            framed = Section((*section.start, 0.0), (*section.end, 0.0), section.width,
+                             heights or section.z)
+            camera = framed.camera(self.bridge.state.camera, self.bridge.state.viewport)
             self.bridge.run("setCamera", {
                 "eye": list(camera.eye), "target": list(camera.target), "up": list(camera.up),
                 "projection": "orthographic",

@@ -42,7 +42,7 @@ from . import theme as themes
 from .acts import Acts
 from .bridge import Bridge
 from .canvas import Canvas
-from .cards import ActionBar, Banner, KeyCap, Notice, Toast
+from .cards import ActionBar, AnswerCard, Banner, KeyCap, Notice, Toast
 from .dialogs import Dialogs, QtDialogs
 from .forms import Services
 from .key_sheet import KeySheet
@@ -244,7 +244,8 @@ class Window(QMainWindow):
         )
         self.section_bar = SectionBar(self.canvas)
         self.section = SectionView(self.bridge, self.section_bar)
-        self.toast = Toast(self)
+        self.toast = Toast(self.centralWidget())
+        self.answer = AnswerCard(self.centralWidget())
         services = Services(self.acts.ask_open, self.acts.ask_save, self.acts.pick_points)
         self.palette_ = Palette(self, self.bridge, self.keymap, self.settings, self.keeper, services)
         self.palette_.console_ready = self.console is not None
@@ -370,7 +371,7 @@ class Window(QMainWindow):
             return
         if jobs:
             facts = jobs[0]
-            title = facts["stage"] or facts["title"].rstrip("…")
+            title = ": ".join(filter(None, (facts["title"].rstrip("…"), facts["stage"])))
             line.show_job(facts["id"], title, facts["progress"] or None, len(jobs) - 1)
         elif indexing is not None:
             line.show_job("", tr("Indexing {name}", name=indexing[0]), indexing[1])

@@ -35,6 +35,7 @@ class ListPanel(QWidget):
     name = ""
     title = ""
     columns: Sequence[str] = ()
+    wide = 0  # the column that takes the room there is
     empty = ""
 
     def __init__(self, bridge: Any, keeper: themes.ThemeKeeper) -> None:
@@ -55,13 +56,14 @@ class ListPanel(QWidget):
         for column in range(len(self.columns)):
             header.setSectionResizeMode(
                 column,
-                QHeaderView.ResizeMode.Stretch if column == 0
+                QHeaderView.ResizeMode.Stretch if column == self.wide
                 else QHeaderView.ResizeMode.ResizeToContents,
             )
         self.tree.itemActivated.connect(lambda item, _: self.activated(item.data(0, KEY)))
         self.tree.currentItemChanged.connect(lambda *_: self._buttons_state())
         self.hint = QLabel(tr(self.empty))
         self.hint.setProperty("role", "muted")
+        self.hint.setObjectName("panelHint")
         self.hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.hint.setWordWrap(True)
         self.hint.setContentsMargins(24, 16, 24, 16)
@@ -70,6 +72,8 @@ class ListPanel(QWidget):
         self.foot.setSpacing(6)
         self.foot.addStretch(1)
         self._foot_box = QWidget()
+        self._foot_box.setObjectName("panelFoot")
+        self._foot_box.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._foot_box.setLayout(self.foot)
         self._needs_row: list[tuple[QPushButton, Callable[[str], bool]]] = []
         full = QWidget()
@@ -124,6 +128,9 @@ class ListPanel(QWidget):
                 column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
             )
             item.setFont(column, themes.font(12, tabular=True))
+            self.tree.headerItem().setTextAlignment(
+                column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            )
         if faded:
             for column in range(len(texts)):
                 item.setForeground(column, QBrush(self.keeper.theme.color("muted")))

@@ -230,6 +230,7 @@ class MeasuresPanel(ListPanel):
 class LogPanel(ListPanel):
     name, title = "log", "Log"
     columns = ("Command", "Arguments", "Outcome", "When")
+    wide = 1
     empty = "Every command that ran stands here, with who gave it."
     LIMIT = 200
 

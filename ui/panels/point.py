@@ -79,8 +79,10 @@ class PointBox(QWidget):
         info = self.bridge.view.cloud_info(cloud)
         for axis, (name, key) in enumerate((("E", "x"), ("N", "y"), ("Z", "z"))):
             yield name, number(answer[key], decimals_of(info.scale[axis]))
-        attributes = answer.get("attributes", {})
-        for name, value in attributes.items():
+        attributes = dict(answer.get("attributes", {}))
+        colour = [attributes.pop(name, None) for name in ("red", "green", "blue")]
+        for name in sorted(attributes, key=_rank):
+            value = attributes[name]
             if name.lower() in ("x", "y", "z"):
                 continue
             title = name.replace("_", " ")
@@ -95,5 +97,16 @@ class PointBox(QWidget):
                 yield title, number(value, 6) if whole else significant(value)
             else:
                 yield title, str(value)
+        if colour[0] is not None:
+            yield tr("red, green, blue"), "  ".join(str(part) for part in colour)
         entry = next((e for e in self.bridge.state.clouds if e.id == cloud), None)
         yield tr("cloud"), entry.name if entry is not None else cloud
+
+
+FIRST = ("classification", "intensity", "return_number", "number_of_returns", "gps_time",
+         "point_source_id")
+
+
+def _rank(name: str) -> tuple[int, str]:
+    """What people look for first stands first."""
+    return (FIRST.index(name), "") if name in FIRST else (len(FIRST), name)

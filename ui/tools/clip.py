@@ -75,11 +75,10 @@ class ClipTool(Tool):
     def step(self) -> str:
         if self.box is None:
             return tr("Open a cloud first")
-        return tr("Drag a handle; the ring turns the box, the middle moves it")
+        return tr("Drag a handle; the ring turns, the cross moves")
 
     def keys(self) -> Sequence[tuple[str, str]]:
-        return ((tr("Shift+X"), tr("remove")), (tr("Space"), tr("orbit")),
-                (tr("Enter"), tr("done")), (tr("Esc"), tr("done")))
+        return ((tr("Shift+X"), tr("remove")), (tr("Esc"), tr("done")))
 
     def place(self, handle: Handle, box: Box | None = None) -> Vec3:
         """Where a handle stands in the world."""

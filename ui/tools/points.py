@@ -74,6 +74,7 @@ class PointsTool(Tool):
 
 class MeasureTool(PointsTool):
     name = "measure"
+    previews_record = True
 
     def __init__(self, host: Host, kind: str = "distance") -> None:
         super().__init__(host)
