@@ -250,7 +250,12 @@ def _build(
 ) -> tuple[Store, Scene]:
     store, state = open_or_create(project)
     try:
-        scene = Scene(replace(state, viewport=viewport), store, inline=inline, renderer=renderer)
+        scene = Scene(
+            replace(state, viewport=viewport),
+            store,
+            inline=inline,
+            renderer=renderer if renderer is not None else _Headless(),
+        )
     except BaseException:
         store.close()
         raise

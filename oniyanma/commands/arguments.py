@@ -75,7 +75,7 @@ def number(description: str, low: float, high: float, unit: str | None = None) -
 def positive(description: str, unit: str) -> Schema:
     return {
         "type": "number",
-        "exclusiveMinimum": 0,
+        "minimum": 1e-6,
         "maximum": 1e9,
         "x-unit": unit,
         "description": description,
@@ -83,7 +83,7 @@ def positive(description: str, unit: str) -> Schema:
 
 
 def coordinate(description: str, unit: str = "CRS unit") -> Schema:
-    return {"type": "number", "x-unbounded": True, "x-unit": unit, "description": description}
+    return {**_NUMBER, "x-unit": unit, "description": description}
 
 
 def listing(description: str, items: Schema, fewest: int, most: int, **more: Any) -> Schema:
@@ -97,7 +97,10 @@ def listing(description: str, items: Schema, fewest: int, most: int, **more: Any
     }
 
 
-_NUMBER: Final[Schema] = {"type": "number", "x-unbounded": True}
+FARTHEST: Final = 1e12
+"""No coordinate of a cloud is farther from zero; what is has been mistyped."""
+
+_NUMBER: Final[Schema] = {"type": "number", "minimum": -FARTHEST, "maximum": FARTHEST}
 _OPEN: Final[Schema] = {"type": ["number", "null"], "x-unbounded": True}
 _VEC2: Final[Schema] = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
 _VEC3: Final[Schema] = {"type": "array", "items": _NUMBER, "minItems": 3, "maxItems": 3}
@@ -134,7 +137,13 @@ def span(description: str, unit: str | None = None) -> Schema:
 
 def closed_span(description: str, unit: str | None = None) -> Schema:
     """[min, max] with neither end open."""
-    schema: Schema = {**_VEC2, "description": f"{description} [min, max]."}
+    schema: Schema = {
+        "type": "array",
+        "items": {"type": "number", "x-unbounded": True},
+        "minItems": 2,
+        "maxItems": 2,
+        "description": f"{description} [min, max].",
+    }
     return schema | ({"x-unit": unit} if unit else {})
 
 

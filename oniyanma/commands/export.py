@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,7 +61,8 @@ def _export_cloud(call: Call, args: Mapping[str, Any]) -> Work[ExportResult]:
             "logHead": later.scene.log.head()[0],
             "warnings": [{"code": w.code, "message": w.message} for w in result.warnings],
         }
-        return Outcome(answer, affected={"points": result.points})
+        made = None if overwrite else partial(target.unlink, missing_ok=True)
+        return Outcome(answer, affected={"points": result.points}, discard=made)
 
     return Work(run, finish)
 

@@ -72,12 +72,15 @@ class Outcome:
 
     ``answer`` is a flat JSON object; the door adds ``ok`` and ``revision``. ``affected`` counts
     ``points``, ``edits``, ``findings`` … for the log. ``steps``: log lines of a batch.
+    ``discard`` takes back what the handler made outside the state, a file say, where state and
+    line can't be stored: a command answered as failed has left nothing.
     """
 
     answer: Mapping[str, Any]
     state: Any | None = None
     affected: Mapping[str, int] | None = None
     steps: tuple[LogEntry, ...] = ()
+    discard: Callable[[], None] | None = None
 
 
 def _keep(_result: Any) -> None:

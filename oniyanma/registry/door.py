@@ -386,23 +386,33 @@ def _settle(
     else:
         line = log_entry(call, entry, args, "ok", outcome.affected)
         line = replace(line, steps=outcome.steps) if outcome.steps else line
-        if outcome.state is not None and outcome.state is not call.state:
-            before = ctx.host.state
-            try:
-                ctx.host.commit(outcome.state, line)
-            except Exception:
-                if ctx.host.state is before:
-                    raise
-                logger.exception("fault in what follows the scene")  # it was committed
-            _tell(ctx)
-        else:
-            ctx.host.append(line)
+        try:
+            _store(ctx, call, outcome, line)
+        except BaseException:
+            if outcome.discard is not None:
+                outcome.discard()
+            raise
     answer = {"ok": True, "revision": ctx.host.state.revision, **outcome.answer}
     if key is not None:
         ctx.cache[key] = copy_json(answer)
         if len(ctx.cache) > CACHE_SIZE:
             ctx.cache.popitem(last=False)
     return answer
+
+
+def _store(ctx: Context, call: Call, outcome: Outcome, line: LogEntry) -> None:
+    """State and line in one transaction; raises, and then neither is stored."""
+    if outcome.state is None or outcome.state is call.state:
+        ctx.host.append(line)
+        return
+    before = ctx.host.state
+    try:
+        ctx.host.commit(outcome.state, line)
+    except Exception:
+        if ctx.host.state is before:
+            raise
+        logger.exception("fault in what follows the scene")  # it was committed
+    _tell(ctx)
 
 
 def _tell(ctx: Context) -> None:

@@ -72,6 +72,10 @@ def prepared(folder: Path, **options: Any) -> Session:
     return session
 
 
+def _is_place(value: Any) -> bool:
+    return isinstance(value, list) and np.asarray(value).dtype != object
+
+
 def _ids(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         if isinstance(value.get("id"), str):
@@ -94,15 +98,18 @@ def candidates(session: Session, command: Command, folder: Path) -> Iterator[dic
         if other.readonly and not other.input_schema.get("required") and other.cached:
             found += [i for i in _ids(session.call(other.name)) if i not in found]
     found += [cloud.id for cloud in session.state.clouds]
+    corner = np.array([1010.0, 2010.0, 101.0])  # examples of places lie about zero
     choices: dict[str, list[Any]] = {}
     for key, value in command.example.items():
         choices[key] = [value]
         if key in ("id", "cloud"):
             choices[key] = found
+        elif properties[key].get("x-unit") == "CRS unit" and _is_place(value):
+            choices[key] = [(corner[: np.shape(value)[-1]] + value).tolist()]
         elif properties[key].get("x-path") == "read":
             choices[key] = [str(folder / "site.las"), str(folder / "other.oniyanma")]
         elif properties[key].get("x-path") == "write":
-            name = f"{command.name}{Path(value).suffix}"
+            name = f"{{nth}}{Path(value).suffix}"  # another one for each try
             choices[key] = [str(folder / "out" / name)]
     for chosen in itertools.product(*choices.values()):
         yield dict(zip(choices, chosen, strict=True))
