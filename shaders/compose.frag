@@ -19,6 +19,13 @@ float rise(float here, vec2 at) {
     return there >= 1.0 ? 0.0 : up;
 }
 
+// What a step in depth darkens: little where it is small (the unevenness of a surface measured by
+// points), and never more than a fixed amount.
+float depth_step(float by) {
+    float up = clamp(by, 0.0, 0.010);
+    return up * up / (up + 0.0012);
+}
+
 // Shade from two opposite neighbours. Beyond the picture's edge the slope is continued; most of an
 // even slope is taken off, so that ground seen at a low angle keeps its brightness.
 float shade(float here, vec2 offset) {
@@ -30,7 +37,7 @@ float shade(float here, vec2 offset) {
     if (max(out_a.x, out_a.y) > 0.5) a = -b;
     else if (max(out_b.x, out_b.y) > 0.5) b = -a;
     float slope = a * b < 0.0 ? min(abs(a), abs(b)) * 0.55 : 0.0;
-    return clamp(a - slope, 0.0, 0.010) + clamp(b - slope, 0.0, 0.010);
+    return depth_step(a - slope) + depth_step(b - slope);
 }
 
 void main() {
@@ -47,7 +54,7 @@ void main() {
         float s = u_radius * 0.7071;
         float sum = shade(here, vec2(r, 0.0)) + shade(here, vec2(0.0, r))
                   + shade(here, vec2(s, s)) + shade(here, vec2(-s, s));
-        color *= exp(-sum * 0.125 * 105.0 * u_strength);
+        color *= exp(-sum * 0.125 * 125.0 * u_strength);
     }
     gl_FragColor = vec4(color, 1.0);
 }

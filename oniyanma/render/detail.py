@@ -2,7 +2,8 @@
 
 A node's own spacing is right only where no finer node is loaded: a point of the root among the
 points of a leaf would be drawn as a plate. So each point gets the level that is reached around it:
-its own node's, or, inside the extent of a loaded child, the mean level reached in that child.
+its own node's, or, inside the extent of a loaded child, the mean level reached in that child. A
+stray point outside of them all is one level coarser than they are at the most.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from oniyanma.clouds.model import NodeId, NodeKey
 
 Bytes = npt.NDArray[np.uint8]
+STRAY = 1.0  # levels
 
 
 @dataclass(eq=False)
@@ -69,6 +71,11 @@ class Details:
             levels = [float(entry.level)] * (1 + len(entry.children))
             for child in children:
                 levels[entry.children[child]] = reached[child]
+            if children:
+                around = sum(reached[child] for child in children) / len(children)
+                levels[0] = max(levels[0], around - STRAY)
+            for label in range(1, len(levels)):  # a child that went: as where none is
+                levels[label] = max(levels[label], levels[0])
             table = tuple(round(level) for level in levels)
             if table != entry.table:
                 if any(level != entry.level for level in (*table, *entry.table)):

@@ -280,7 +280,7 @@ def round_length(most: float) -> float:
 
 def length_text(length: float, unit: Unit) -> str:
     """A round length as it is written at a scale bar: 2 km, 50 m, 5 cm, 200 ft."""
-    names = {"ftUS": "ft", "unknown": "units"}
+    names = {"ftUS": "ft", "unknown": "unit" if length == 1.0 else "units"}
     name = names.get(unit.name, unit.name)
     if name == "m":
         for factor, small in ((1000.0, "km"), (1.0, "m"), (0.01, "cm"), (0.001, "mm")):

@@ -66,8 +66,7 @@ NEUTRAL_COLOR = "#9aa3ad"  # a point without the attribute that is shown
 SELECTION_COLOR = "#ffb000"  # the accent
 
 # ASPRS LAS 1.4 R15, table 17. The ten that people compare were moved until they lie far apart for
-# normal, protan and deutan eyes: vegetation darkens as it grows taller, buildings are warm, water is
-# blue.
+# normal, protan and deutan eyes: vegetation darkens as it grows, buildings are warm, water is blue.
 CLASS_COLORS: Mapping[int, str] = {
     0: "#8b95a1",  # never classified
     1: "#b7bec7",  # unclassified

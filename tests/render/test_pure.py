@@ -58,13 +58,13 @@ def test_levels_are_the_finest_reached_around_a_point() -> None:
     xyz = np.stack([line, line * 0, line * 0], axis=1)
     details.add(root, xyz, 0)
     details.add(child, xyz[:8], 3)
-    details.add(grand, xyz[4:8], 7)
+    details.add(grand, xyz[4:8], 4)
     assert details.refresh([root]) == []
     assert details.refresh([root, child]) == [root]
-    assert details.levels(root).tolist() == [3] * 8 + [0] * 8  # type: ignore[union-attr]
+    assert details.levels(root).tolist() == [3] * 8 + [2] * 8  # type: ignore[union-attr]
     assert set(details.refresh([root, child, grand])) == {root, child}
-    assert details.levels(child).tolist() == [3] * 4 + [7] * 4  # type: ignore[union-attr]
-    assert details.levels(root).tolist() == [5] * 8 + [0] * 8  # type: ignore[union-attr]
+    assert details.levels(child).tolist() == [3] * 4 + [4] * 4  # type: ignore[union-attr]
+    assert details.levels(root).tolist() == [4] * 8 + [2] * 8  # type: ignore[union-attr]
     assert set(details.refresh([root])) == {root}
     assert details.levels(root) == 0
 
