@@ -18,6 +18,7 @@ from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.units import mm
 from reportlab.platypus import (
     BaseDocTemplate,
+    CondPageBreak,
     Flowable,
     Image,
     KeepTogether,
@@ -63,10 +64,11 @@ TITLE = ParagraphStyle("title", BODY, fontName="Helvetica-Bold", fontSize=22, le
 KICKER = ParagraphStyle(
     "kicker", BODY, fontName="Helvetica-Bold", fontSize=8, textColor=ACCENT, spaceAfter=2
 )
-H2 = ParagraphStyle("h2", BODY, fontName="Helvetica-Bold", fontSize=13, leading=17)
-H2.spaceBefore, H2.spaceAfter, H2.keepWithNext = 16, 6, 1
+H2 = ParagraphStyle(
+    "h2", BODY, fontName="Helvetica-Bold", fontSize=13, leading=17, spaceBefore=16, spaceAfter=6
+)
 NAME = ParagraphStyle("name", BODY, fontName="Helvetica-Bold", fontSize=9.5, leading=13)
-H3 = ParagraphStyle("h3", NAME, spaceBefore=10, spaceAfter=3, keepWithNext=1)
+H3 = ParagraphStyle("h3", NAME, spaceBefore=10, spaceAfter=3)
 MONO = ParagraphStyle("mono", CELL, fontName="Courier", fontSize=7.5)
 
 
@@ -119,7 +121,7 @@ def _front(facts: Facts) -> list[Flowable]:
     story: list[Flowable] = [_p("POINT-CLOUD REPORT", KICKER), _p(words.name(facts), TITLE)]
     story.append(Spacer(1, 4 * mm))
     story.append(_pairs(rows))
-    story.append(_p("Clouds", H2))
+    story.extend(_heading("Clouds", H2))
     if not state.clouds:
         return [*story, _p("No cloud is open.")]
     head = ["Cloud", "Format", "Points", "Extent", "Header (SHA-256)"]
@@ -142,7 +144,7 @@ def _front(facts: Facts) -> list[Flowable]:
 
 def _view(facts: Facts) -> list[Flowable]:
     if not facts.pictures.view:
-        return [_p("View", H2), _p("No picture: this session draws none.", SMALL)]
+        return [*_heading("View", H2), _p("No picture: this session draws none.", SMALL)]
     camera = facts.state.camera
     target = ", ".join(f"{v:,.1f}" for v in camera.target)
     text = f"{camera.projection.capitalize()} view of {target}; "
@@ -156,7 +158,7 @@ def _findings(facts: Facts) -> list[Flowable]:
         facts.state.findings.values(),
         key=lambda f: (f.status == "withdrawn", -list(SEVERITIES).index(f.severity), f.id),
     )
-    story: list[Flowable] = [_p("Findings", H2)]
+    story: list[Flowable] = [*_heading("Findings", H2, 45 * mm)]
     if not every:
         return [*story, _p("No findings were recorded.")]
     for one in every:
@@ -197,7 +199,7 @@ def _finding(one: Finding, facts: Facts) -> list[Flowable]:
 
 
 def _measurements(facts: Facts) -> list[Flowable]:
-    story: list[Flowable] = [_p("Measurements", H2)]
+    story: list[Flowable] = [*_heading("Measurements", H2)]
     every = list(facts.state.measurements.values())
     if not every:
         return [*story, _p("Nothing was measured.")]
@@ -220,7 +222,7 @@ def _measurements(facts: Facts) -> list[Flowable]:
 
 
 def _who(facts: Facts, who: Account) -> list[Flowable]:
-    story: list[Flowable] = [_p("What a machine touched, what a person confirmed", H2)]
+    story: list[Flowable] = [*_heading("What a machine touched, what a person confirmed", H2)]
     machines = [t for t in who.tallies if t.kind != "human"]
     if not machines:
         story.append(_p("No machine ran a command in this log."))
@@ -241,9 +243,9 @@ def _who(facts: Facts, who: Account) -> list[Flowable]:
         story.append(_table(head, rows, [0.4, 0.11, 0.13, 0.11, 0.11, 0.14], right=(1, 2, 3, 4, 5)))
         note = "Accepted: commands it proposed in a batch that a person then ran as their own."
         story += [Spacer(1, 1 * mm), _p(note, SMALL)]
-    story.append(_p("Steps that a machine took or proposed", H3))
+    story.extend(_heading("Steps that a machine took or proposed", H3))
     story += _steps(who.machine_steps, "None.")
-    story.append(_p("What a person decided", H3))
+    story.extend(_heading("What a person decided", H3))
     if who.decisions:
         head = ["Decision", "About", "Came from", "Decided by", "When"]
         rows = [
@@ -260,7 +262,11 @@ def _who(facts: Facts, who: Account) -> list[Flowable]:
     else:
         story.append(_p("Nothing was confirmed, rejected or accepted."))
     people = [step for step in who.steps if not step.machine]
-    story += [_p("What waits for a person", H3), *_waiting(facts), _p("Steps that people took", H3)]
+    story += [
+        *_heading("What waits for a person", H3),
+        *_waiting(facts),
+        *_heading("Steps that people took", H3),
+    ]
     return [*story, *_steps(people, "None.")]
 
 
@@ -335,7 +341,7 @@ def _saved_views(facts: Facts) -> list[Flowable]:
             ]
         )
     )
-    return [_p("Saved views", H2), table]
+    return [*_heading("Saved views", H2), table]
 
 
 def _seal(facts: Facts) -> list[Flowable]:
@@ -349,10 +355,19 @@ def _seal(facts: Facts) -> list[Flowable]:
         "Each line of the command log holds the hash of the line before it. A log whose last line "
         "has this hash, with this many lines, is the one this report was made from."
     )
-    return [KeepTogether([_p("Command log", H2), _pairs(rows), Spacer(1, 2 * mm), _p(why, SMALL)])]
+    return [
+        KeepTogether(
+            [*_heading("Command log", H2), _pairs(rows), Spacer(1, 2 * mm), _p(why, SMALL)]
+        )
+    ]
 
 
 # --- shapes --------------------------------------------------------------------------------------
+
+
+def _heading(text: str, style: ParagraphStyle, room: float = 26 * mm) -> list[Flowable]:
+    """A heading, on the next page where what follows would not begin under it."""
+    return [CondPageBreak(room), _p(text, style)]
 
 
 def _p(text: str, style: ParagraphStyle = BODY) -> Paragraph:
