@@ -392,9 +392,10 @@ def capsules(
 
 
 def inside(points: Array, color: tuple[float, float, float, float]) -> Quad:
-    """The even-odd inside of a polygon (n, 2) as triangles, band by band."""
+    """The even-odd inside of a polygon (n, 2) as triangles, between the rows of its corners and of
+    the places where it crosses itself."""
     ends = np.roll(points, -1, axis=0)
-    rows = np.unique(points[:, 1])
+    rows = np.unique(np.concatenate([points[:, 1], _crossings(points, ends)]))
     top, bottom = rows[:-1, None], rows[1:, None]
     low = np.minimum(points[:, 1], ends[:, 1])
     high = np.maximum(points[:, 1], ends[:, 1])
@@ -420,3 +421,17 @@ def inside(points: Array, color: tuple[float, float, float, float]) -> Quad:
         quads[:, :, 12] = _FLAT
         out.append(quads.reshape(-1, FLOATS))
     return np.concatenate(out) if out else np.empty((0, FLOATS), np.float32)
+
+
+def _crossings(starts: Array, ends: Array) -> Array:
+    """The rows at which edges of a polygon cross each other."""
+    way = ends - starts
+    i, j = np.triu_indices(len(starts), 2)
+    turn = way[i, 0] * way[j, 1] - way[i, 1] * way[j, 0]
+    gap = starts[j] - starts[i]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = (gap[:, 0] * way[j, 1] - gap[:, 1] * way[j, 0]) / turn
+        u = (gap[:, 0] * way[i, 1] - gap[:, 1] * way[i, 0]) / turn
+    met = (turn != 0.0) & (t > 0.0) & (t < 1.0) & (u > 0.0) & (u < 1.0)
+    rows: Array = starts[i[met], 1] + t[met] * way[i[met], 1]
+    return rows
