@@ -195,7 +195,7 @@ def test_levels_hold_one_point_a_cell_whatever_the_points(tmp_path_factory, poin
     cube = cube_for(xyz.min(axis=0), xyz.max(axis=0), np.full(3, 0.01), np.zeros(3))
     codes = np.sort(codes_of(records, cube))
     priority = priorities(codes)
-    depths = winner_depths(codes, priority, 0, 0)
+    depths = winner_depths(codes, priority, 0, 0, leaf)
     levels = point_levels(codes, priority, depths, 0, leaf_points=leaf)
     order, nodes = group_nodes(codes, levels)
     assert sorted(order.tolist()) == list(range(len(xyz)))

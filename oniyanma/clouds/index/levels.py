@@ -133,27 +133,50 @@ def priorities(codes: Codes) -> Codes:
     return h
 
 
-def winner_depths(codes: Codes, priority: Codes, base: int, top: int) -> npt.NDArray[np.uint8]:
+def _deepest_inner(codes: Codes, leaf_points: int) -> int:
+    """The deepest level at which some cell of sorted ``codes`` has more than ``leaf_points``."""
+    if len(codes) <= leaf_points:
+        return 0
+    step = int((codes[leaf_points:] ^ codes[:-leaf_points]).min())
+    return MAX_DEPTH - -(-step.bit_length() // 3)
+
+
+def first_difference(codes: Codes) -> npt.NDArray[np.uint8]:
+    """The coarsest depth (n,) at which each sorted code lies in another cell than the one before.
+
+    0 for the first, `MAX_DEPTH` + 1 for one equal to the one before.
+    """
+    out = np.zeros(len(codes), np.uint8)
+    step = codes[1:] ^ codes[:-1]
+    step &= ~(step >> np.uint64(1))  # so that no rounding reaches the next power of two
+    exponent = (step.astype(np.float64).view(np.int64) >> 52) - 1023
+    out[1:] = np.where(step > 0, MAX_DEPTH - exponent // 3, MAX_DEPTH + 1)
+    return out
+
+
+def winner_depths(
+    codes: Codes, priority: Codes, base: int, top: int, leaf_points: int | None = None
+) -> npt.NDArray[np.uint8]:
     """For sorted ``codes`` of one cell of depth ``base``: the coarsest depth each point wins (n,).
 
     ``top`` <= base is the coarsest depth that the winner of the whole cell wins, decided outside.
-    Points that win nothing get `NO_WINNER`.
+    Points that win nothing get `NO_WINNER`, and so do those whose depth can't matter because no
+    node of their level has more than ``leaf_points`` (default `LEAF_POINTS`) below it.
     """
     depths = np.full(len(codes), NO_WINNER, np.uint8)
     if not len(codes):
         return depths
-    step = codes[1:] ^ codes[:-1]
-    step = step[step > 0]
-    finest = MAX_DEPTH - (int(step.min()).bit_length() - 1) // 3 if len(step) else base
-    index = np.arange(len(codes))
-    current, ranks = codes, priority
+    parts = first_difference(codes)
+    finest = int(parts[parts <= MAX_DEPTH].max(initial=base))
+    finest = min(finest, _deepest_inner(codes, leaf_points or LEAF_POINTS) + GRID_DEPTH)
+    index: npt.NDArray[Any] = np.arange(len(codes))
+    ranks = priority
     for depth in range(max(finest, base), base - 1, -1):
-        cells = current >> np.uint64(3 * (MAX_DEPTH - depth))
-        starts = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
+        starts = np.flatnonzero(parts <= depth)
         if len(starts) < len(index):
             ranks = np.maximum.reduceat(ranks, starts)
             index = (ranks & np.uint64(0xFFFFFFFF)).astype(np.int64)
-            current = codes[index]
+            parts = parts[starts]
         depths[index] = depth
     depths[index[0]] = min(base, top)
     return depths
@@ -164,7 +187,7 @@ def point_levels(
     priority: Codes,
     depths: npt.NDArray[np.uint8],
     base: int,
-    leaf_points: int = LEAF_POINTS,
+    leaf_points: int | None = None,
     quotas: npt.NDArray[np.int64] | None = None,
 ) -> npt.NDArray[np.uint8]:
     """The level (n,) each point of one cell of depth ``base`` belongs to; ``codes`` are sorted.
@@ -172,6 +195,7 @@ def point_levels(
     Nodes above ``base`` are known to be inner ones; ``quotas`` (base,) is how many points this
     cell may give to each of them.
     """
+    leaf_points = leaf_points or LEAF_POINTS
     want = np.maximum(depths.astype(np.int16) - GRID_DEPTH, 0)
     levels = np.zeros(len(codes), np.uint8)
     left = np.arange(len(codes))
@@ -241,7 +265,11 @@ def small_tree(
     codes = codes[order]
     priority = priorities(codes)
     levels = point_levels(
-        codes, priority, winner_depths(codes, priority, 0, 0), 0, leaf_points=leaf_points
+        codes,
+        priority,
+        winner_depths(codes, priority, 0, 0, leaf_points),
+        0,
+        leaf_points=leaf_points,
     )
     inner, nodes = group_nodes(codes, levels)
     return order[inner], nodes
