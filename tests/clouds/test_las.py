@@ -501,6 +501,24 @@ def test_a_sample_holds_points_of_the_file_and_no_more_than_asked(
     assert all(row.tobytes() in whole for row in got[:500])
 
 
+@pytest.mark.parametrize("decode", [60_000, 120_000, 200_000, 350_000])
+@pytest.mark.parametrize("point_format", [1, 6])
+def test_a_sample_of_some_chunks_holds_no_point_twice(
+    tmp_path: Path, decode: int, point_format: int
+) -> None:
+    """Whatever is decoded of which chunk, each record is the file's and comes once."""
+    times = np.arange(300_000.0)
+    version = "1.2" if point_format < 6 else "1.4"
+    path = write_las(
+        tmp_path / "a.laz", 300_000, point_format=point_format, version=version, gps_time=times
+    )
+    source = open_source(path)
+    whole = read(source)
+    got = source.sample_within(150_000, decode).array  # type: ignore[attr-defined]
+    assert len(np.unique(got["gps_time"])) == len(got) >= min(decode // 2, 60_000)
+    assert np.array_equal(got, whole[got["gps_time"].astype(int)])
+
+
 def test_a_sample_gives_a_first_colour_depth(tmp_path: Path) -> None:
     """Before all points were read, the sample decides."""
     path = write_las(tmp_path / "a.laz", 1000, red=np.full(1000, 200, dtype=np.uint16))

@@ -165,6 +165,16 @@ class ColumnSource:
             scan.sample = [{n: v[::2].copy() for n, v in part.items()} for part in scan.sample]
             scan.sampled = sum(len(part["x"]) for part in scan.sample)
 
+    def limit_sample(self, points: int) -> None:
+        """Keep no more than some ``points`` for `sample`, for one tile among many."""
+        scan = self._scan
+        while scan.sampled > max(points, 1000):
+            scan.step *= 2
+            scan.sample = [{n: v[::2].copy() for n, v in part.items()} for part in scan.sample]
+            scan.sampled = sum(len(part["x"]) for part in scan.sample)
+            if scan.sampled <= len(scan.sample):
+                return
+
     def _usable(self, block: Block, scan: _Scan | None = None) -> Block:
         """``block`` without points whose coordinates are no numbers or out of all reach."""
         good = np.ones(len(block["x"]), dtype=bool)

@@ -38,11 +38,11 @@ from oniyanma.clouds.sources.laz import (
     stream_chunks,
     stream_serial,
 )
-from oniyanma.clouds.sources.laz_sample import plan
+from oniyanma.clouds.sources.laz_sample import GRID, ChunkPlan
 
 logging.getLogger("laspy").setLevel(logging.CRITICAL)  # what it logs, our warnings say
 
-SAMPLE_DECODE = 3_700_000  # points decoded for a sample: about 0.8 s of two cores
+SAMPLE_DECODE = 3_100_000  # points decoded for a sample: about 0.6 s of two cores
 SAMPLE_BASE = 400  # points decoded of a chunk that is not decoded whole
 SAMPLE_CHUNKS = 256  # of which at most so many are begun
 SAMPLE_CANDIDATES = 1024  # and the ways of at most so many looked at
@@ -348,54 +348,91 @@ class LasSource:
         return whole[: len(whole) // length * length]
 
     def _sample_laz(self, stream: BinaryIO, count: int, decode_points: int) -> bytes:
-        assert self._laz is not None
-        length = self._laz.record_length
         if self._chunks is None:
             return self._sample_serial(stream, count, decode_points)
         if not self._chunks:
             return b""
+        chunks = [self._chunks[int(i)] for i in even(len(self._chunks), SAMPLE_CANDIDATES)]
+        whole = sum(chunk.points for chunk in self._chunks) <= decode_points
+        if whole and len(chunks) == len(self._chunks):
+            rows = self._starts(stream, [(chunk, chunk.points, 0) for chunk in chunks])
+        else:
+            rows = self._sample_chunks(stream, chunks, count, decode_points)
+        return rows[even(len(rows), count)].tobytes()
+
+    def _starts(
+        self, stream: BinaryIO, wanted: list[tuple[Chunk, int, int]]
+    ) -> npt.NDArray[np.uint8]:
+        """Points of chunks decoded: (chunk, up to, from) each, (n, record length) in all.
+
+        Of a damaged chunk what comes before the damage.
+        """
+        assert self._laz is not None
+        length = self._laz.record_length
         parts = []
-        for chunk, points in self._sample_plan(stream, decode_points):
+        for chunk, points, _ in wanted:
             stream.seek(chunk.at)
             parts.append((points, stream.read(chunk.size)))
         try:
-            raw = decode(self._laz, parts)
+            ends = np.cumsum([points * length for points, _ in parts])[:-1]
+            found = np.split(decode(self._laz, parts), ends)
         except CodecError:
-            whole = [salvage(self._laz, points, data)[0] for points, data in parts]
-            raw = np.concatenate(whole)
-        rows: npt.NDArray[np.uint8] = raw.reshape(-1, length)
-        return rows[even(len(rows), count)].tobytes()
+            found = [salvage(self._laz, points, data)[0] for points, data in parts]
+        rows = [raw.reshape(-1, length) for raw in found]
+        return np.concatenate([r[skip:] for r, (_, _, skip) in zip(rows, wanted, strict=True)])
 
-    def _sample_plan(self, stream: BinaryIO, decode_points: int) -> list[tuple[Chunk, int]]:
-        """Which chunks to decode for a sample, and how many points of each."""
+    def _sample_chunks(
+        self, stream: BinaryIO, chunks: list[Chunk], count: int, decode_points: int
+    ) -> npt.NDArray[np.uint8]:
+        """Whole chunks until all cells are covered, and the beginnings of others."""
+        plan = self._plan(stream, chunks)
+        seen = np.zeros(GRID * GRID, dtype=np.int64)
+        found: list[npt.NDArray[np.uint8]] = []
+        chosen = plan.choose(decode_points // 2, seen)
+        wanted = {int(i): (chunks[int(i)].points, 0) for i in chosen}
+        begun = {int(i) for i in even(len(chunks), SAMPLE_CHUNKS)} - set(wanted)
+        wanted.update({i: (min(SAMPLE_BASE, chunks[i].points), 0) for i in begun})
+        left = decode_points
+        while wanted:
+            rows = self._starts(stream, [(chunks[i], *wanted[i]) for i in sorted(wanted)])
+            array = rows.reshape(-1).view(self._file.header.point_format.dtype())
+            seen += plan.cells(array["X"], array["Y"])
+            found.append(rows)
+            left -= len(array)
+            chosen = plan.choose(min(left, decode_points // 5), seen)
+            have = decode_points - left
+            if not len(chosen) and have < min(count, decode_points):  # covered, but too few points
+                rest = np.flatnonzero(~plan.chosen)
+                chosen = rest[even(len(rest), -(-(count - have) // chunks[0].points))]
+                plan.chosen[chosen] = True
+            wanted = {
+                int(i): (chunks[int(i)].points, min(SAMPLE_BASE, chunks[int(i)].points))
+                if int(i) in begun
+                else (chunks[int(i)].points, 0)
+                for i in chosen
+            }
+        return np.concatenate(found)
+
+    def _plan(self, stream: BinaryIO, chunks: list[Chunk]) -> ChunkPlan:
+        """The plan that the uncompressed first points of ``chunks`` and their followers give."""
         assert self._chunks is not None
-        number = even(len(self._chunks), SAMPLE_CANDIDATES)
-        candidates = [self._chunks[int(i)] for i in number]
-        after = [self._chunks[min(int(i) + 1, len(self._chunks) - 1)] for i in number]
-        heads = {chunk.at: b"" for chunk in (*candidates, *after)}
+        after = {chunk.at: self._chunks[i + 1] for i, chunk in enumerate(self._chunks[:-1])}
+        following = [after.get(chunk.at, chunk) for chunk in chunks]
+        heads = {chunk.at: b"" for chunk in (*chunks, *following)}
         for at in sorted(heads):
             stream.seek(at)
-            heads[at] = stream.read(8).ljust(8, b"\0")  # X and Y of the chunk's first point
+            heads[at] = stream.read(8).ljust(8, b"\0")  # X and Y
         ways = [
             np.array([np.frombuffer(heads[chunk.at], "<i4") for chunk in row], dtype=np.float64)
-            for row in (candidates, after)
+            for row in (chunks, following)
         ]
-        counts = np.array([chunk.points for chunk in candidates], dtype=np.int64)
-        base = SAMPLE_BASE if len(candidates) <= SAMPLE_CHUNKS else 0
-        scales, offsets = self._file.header.scales[:2], self._file.header.offsets[:2]
-        corners = np.array([self._file.header.mins[:2], self._file.header.maxs[:2]])
+        header = self._file.header
+        corners = np.array([header.mins[:2], header.maxs[:2]])
         with np.errstate(all="ignore"):
-            low, high = np.sort((corners - offsets) / scales, axis=0)
+            low, high = np.sort((corners - header.offsets[:2]) / header.scales[:2], axis=0)
         box = (low, high) if np.isfinite([low, high]).all() else None
-        take = plan(counts, ways[0], ways[1], decode_points, base, box)
-        if not base:
-            take[even(len(candidates), SAMPLE_CHUNKS)] = np.maximum(
-                take[even(len(candidates), SAMPLE_CHUNKS)], SAMPLE_BASE
-            )
-        take = np.minimum(take, counts)
-        return [
-            (chunk, int(points)) for chunk, points in zip(candidates, take, strict=True) if points
-        ]
+        counts = np.array([chunk.points for chunk in chunks], dtype=np.int64)
+        return ChunkPlan(counts, ways[0], ways[1], box)
 
     def _sample_serial(self, stream: BinaryIO, count: int, decode_points: int) -> bytes:
         assert self._laz is not None

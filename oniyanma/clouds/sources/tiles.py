@@ -19,7 +19,7 @@ import numpy as np
 
 from oniyanma.clouds.checks import PointChecks, merge
 from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning, Source
-from oniyanma.clouds.sources.columns import fit_scale
+from oniyanma.clouds.sources.columns import KEPT, ColumnSource, fit_scale
 from oniyanma.clouds.sources.las import LasSource, dimensions_of, vec3
 
 SAMPLE_DECODE = 3_000_000
@@ -44,9 +44,13 @@ class TileSource:
         refused = []
         for tile in tiles:
             try:
-                self._tiles.append((tile, tile.open()))
+                source = tile.open()
             except CloudError as error:
                 refused.append(f"{error}")
+                continue
+            if isinstance(source, ColumnSource):
+                source.limit_sample(2 * KEPT // len(tiles))
+            self._tiles.append((tile, source))
         if not self._tiles:
             raise CloudError(refused[0] if refused else f"{path} holds no point clouds.")
         if refused:
