@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -115,10 +116,31 @@ def candidates(session: Session, command: Command, folder: Path) -> Iterator[dic
         yield dict(zip(choices, chosen, strict=True))
 
 
-def fitting(session: Session, command: Command, folder: Path) -> dict[str, Any] | None:
-    """Arguments with which a person's call succeeds; it has run then. None: there are none."""
+@dataclass(frozen=True)
+class Run:
+    """What a call did that succeeded: ``lines`` are those it added to the log."""
+
+    args: dict[str, Any]
+    answer: dict[str, Any]
+    changed: bool
+    lines: list[Any]
+    revision: int
+
+
+def log(session: Session) -> Any:
+    return session.scene.log
+
+
+def fitting(session: Session, command: Command, folder: Path) -> Run | None:
+    """The first call by a person that succeeds, with arguments from `candidates`."""
     person = session.handle(HUMAN)
     for args in candidates(session, command, folder):
-        if session.submit(command.name, args, person).result().get("ok"):
-            return args
+        before, (_, count), place = session.state, log(session).head(), log(session).path
+        answer = session.submit(command.name, args, person).result()
+        if answer.get("ok"):
+            moved = log(session).path != place  # to another project's log
+            new = log(session).entries(limit=1) if moved else log(session).entries(since=count)
+            lines = [line.body for line in new]
+            changed = session.state is not before
+            return Run(args, answer, changed, lines, session.state.revision)
     return None
