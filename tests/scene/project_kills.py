@@ -20,6 +20,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from oniyanma import Session
+from oniyanma.commands import build_registry
 from oniyanma.scene import state as scene
 from oniyanma.scene.project import file as project_file
 from oniyanma.scene.project import open_or_create
@@ -27,6 +29,7 @@ from oniyanma.scene.state import SceneState
 from tests.scene.project_values import PERSON, edit_step, line
 from tests.scene.sqlite_faults import Intercept, dying_at, intercepted
 
+REGISTRY = build_registry()
 COMMANDS = 12
 SAVE = "saveProject"
 
@@ -99,6 +102,45 @@ def follow(seed: int, path: Path, acknowledge: int) -> None:
     store.close()
 
 
+def commands(seed: int, cloud: Path) -> list[tuple[str, dict[str, Any]]]:
+    """What a person does with a small cloud, as a seed has it."""
+    rng = random.Random(seed)
+    spots = [[1000 + rng.uniform(0, 50), 2000 + rng.uniform(0, 50), 101.0] for _ in range(6)]
+    low, high = [1000.0, 2000.0, 0.0], [1000 + rng.uniform(10, 50), 2050.0, 200.0]
+    choices: list[tuple[str, dict[str, Any]]] = [
+        ("selectBox", {"min": low, "max": high}),
+        ("selectWhere", {"classes": [2, 6], "mode": "intersect"}),
+        ("invertSelection", {}),
+        ("reclassifySelection", {"class": rng.randrange(20)}),
+        ("hideSelection", {}),
+        ("deleteSelection", {}),
+        ("colorSelection", {"color": "#ff8000"}),
+        ("undo", {}),
+        ("redo", {}),
+        ("clearEdits", {}),
+        ("setClip", {"box": {"min": low, "max": high}}),
+        ("setCamera", {"preset": rng.choice(["top", "iso", "left"])}),
+        ("setPointBudget", {"points": rng.randrange(100_000, 200_000)}),
+        ("addMeasurement", {"kind": "distance", "points": spots[:2]}),
+        ("addFinding", {"title": "crack", "position": spots[2]}),
+        ("confirmFinding", {"id": "f1"}),
+        ("saveBookmark", {"name": "gate"}),
+        ("proposeBatch", {"title": "b", "commands": [{"name": "hideSelection", "args": {}}]}),
+        ("acceptBatch", {"id": "b1"}),
+    ]
+    begin: list[tuple[str, dict[str, Any]]] = [("openCloud", {"path": str(cloud)}), choices[0]]
+    return [*begin, *(rng.choice(choices) for _ in range(COMMANDS))]
+
+
+def work(seed: int, path: Path, cloud: Path, acknowledge: int) -> None:
+    """Do a seed's commands in a session on a project at ``path``."""
+    session = Session(project=path, registry=REGISTRY, inline_workers=True, actor=PERSON)
+    for name, arguments in commands(seed, cloud):
+        session.call(name, arguments)
+        os.write(acknowledge, b".")
+    session.close()
+
+
 def die(job: dict[str, Any], acknowledge: int) -> None:
     """The child: never comes back."""
     os.environ["ONIYANMA_DATA"] = job["data"]
@@ -119,7 +161,10 @@ def die(job: dict[str, Any], acknowledge: int) -> None:
 
     project_file.connect = connect
     with intercepted(intercept):
-        follow(job["seed"], Path(job["path"]), acknowledge)
+        if "cloud" in job:
+            work(job["seed"], Path(job["path"]), Path(job["cloud"]), acknowledge)
+        else:
+            follow(job["seed"], Path(job["path"]), acknowledge)
     os.write(acknowledge, b"|%d" % counted[0])
     os._exit(0)
 

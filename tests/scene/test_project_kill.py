@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,10 +14,14 @@ from typing import Any
 
 import pytest
 
+from oniyanma import Session
 from oniyanma.scene.project import content, open_project, schema, verify_project
+from oniyanma.scene.project.codec import dumps
 from oniyanma.scene.project.file import reading
 from oniyanma.scene.state import SceneState
-from tests.scene.project_kills import COMMANDS, plan
+from tests.app.scenes import small_cloud
+from tests.scene.project_kills import COMMANDS, REGISTRY, commands, plan
+from tests.scene.project_values import PERSON
 from tests.support import ROOT
 
 KILLS = int(os.environ.get("ONIYANMA_KILLS", "50"))
@@ -50,9 +55,10 @@ def ask() -> Iterator[Ask]:
     server.stdout.close()
 
 
-def run(ask: Ask, folder: Path, seed: int, at: int) -> dict[str, Any]:
+def run(ask: Ask, folder: Path, seed: int, at: int, **more: Any) -> dict[str, Any]:
     folder.mkdir()
-    return ask(data=str(folder / "data"), path=str(folder / "a.oniyanma"), seed=seed, at=at)
+    path = str(folder / "a.oniyanma")
+    return ask(data=str(folder / "data"), path=path, seed=seed, at=at, **more)
 
 
 def left(folder: Path) -> tuple[int, SceneState | None]:
@@ -95,3 +101,37 @@ def test_killed_at_a_random_write_the_state_equals_the_log(
         if scene is not None:
             states = [SceneState(), *(state for _, state in plan(seed))]
             assert scene == content(states[lines]), told
+
+
+def told(state: SceneState) -> str:
+    """A scene as text, but for the times of day in it."""
+    blobs: dict[str, bytes] = {}
+    return re.sub(r"\d{4}-\d\d-\d\dT[^\"]*Z", "then", dumps(content(state), blobs))
+
+
+@pytest.mark.timeout(60 + 2 * KILLS)
+def test_a_session_killed_at_a_random_write_comes_back_as_its_log_says(
+    ask: Ask, tmp_path: Path
+) -> None:
+    """Real commands of a person on a cloud; the scene found is that of the logged commands."""
+    cloud = small_cloud(tmp_path / "site.las")
+    chance = random.Random(7 * KILLS)
+    for seed in range(max(2, KILLS // 10)):
+        states = []
+        with Session(registry=REGISTRY, inline_workers=True, actor=PERSON) as session:
+            states.append(told(session.state))
+            for name, arguments in commands(seed, cloud):
+                session.call(name, arguments)
+                states.append(told(session.state))
+        job = {"seed": seed, "cloud": str(cloud)}
+        whole = run(ask, tmp_path / f"whole{seed}", at=0, **job)
+        assert (whole["end"], whole["done"]) == (0, len(states) - 1)
+        for kill in range(4):
+            folder = tmp_path / f"kill{seed}.{kill}"
+            at = chance.randint(1, whole["writes"])
+            ended = run(ask, folder, at=at, **job)
+            assert ended["end"] == "killed", (seed, at, ended)
+            lines, scene = left(folder)
+            assert ended["done"] <= lines <= ended["done"] + 1
+            if scene is not None:
+                assert told(scene) == states[lines], f"seed {seed}, killed at write {at}"
