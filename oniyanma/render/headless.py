@@ -6,7 +6,9 @@ import ctypes
 import ctypes.util
 import io
 import os
-from typing import Any
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +21,8 @@ from oniyanma.render.look import DARK, Theme
 from oniyanma.render.renderer import FrameStats, PointRenderer
 from oniyanma.scene.overlays import overlays_of
 from oniyanma.scene.ports import Capture, SceneView
+
+T = TypeVar("T")
 
 
 class EglContext:
@@ -112,36 +116,46 @@ class EglContext:
 
 
 class HeadlessRenderer:
-    """The `Renderer` port with no display. Makes its context at the first picture."""
+    """The `Renderer` port with no display. Makes its context at the first picture.
+
+    OpenGL runs on a thread of its own, so that it never meets the context of a window on the
+    caller's; the caller waits, and so nothing changes under the picture.
+    """
 
     def __init__(self, theme: Theme = DARK) -> None:
         self.theme = theme
-        self._context: EglContext | None = None
-        self._renderer = PointRenderer()
-        self._target: gl.Target | None = None
+        self.points = PointRenderer()
         self.stats: FrameStats | None = None
+        self._context: EglContext | None = None
+        self._target: gl.Target | None = None
+        self._thread: ThreadPoolExecutor | None = None
 
-    @property
-    def points(self) -> PointRenderer:
-        return self._renderer
+    def run(self, function: Callable[[], T]) -> T:
+        """Call a function where this renderer's context is current, and wait for its result."""
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, "pictures")
+        return self._thread.submit(self._in_context, function).result()
+
+    def _in_context(self, function: Callable[[], T]) -> T:
+        if self._context is None:
+            self._context = EglContext()
+        return function()
 
     def pixels(
         self, view: SceneView, width: int, height: int, pixel_ratio: float = 1.0, **options: Any
     ) -> npt.NDArray[np.uint8]:
         """The scene as RGBA (height, width, 4), top row first; options as `PointRenderer.paint`."""
-        if self._context is None:
-            self._context = EglContext()
-        self._context.make_current()
-        try:
+        options.setdefault("theme", self.theme)
+        options.setdefault("max_upload", None)
+
+        def paint() -> npt.NDArray[np.uint8]:
             if self._target is None:
                 self._target = gl.Target()
             self._target.bind(width, height)
-            options.setdefault("theme", self.theme)
-            options.setdefault("max_upload", None)
-            self.stats = self._renderer.paint(view, (width, height), pixel_ratio, **options)
+            self.stats = self.points.paint(view, (width, height), pixel_ratio, **options)
             return gl.read_pixels(width, height)
-        finally:
-            self._context.release()
+
+        return self.run(paint)
 
     def capture(self, view: SceneView, width: int, height: int, annotations: bool) -> Capture:
         """A picture of the scene as PNG, with axes, labels and markers if ``annotations``."""
@@ -151,11 +165,17 @@ class HeadlessRenderer:
         return Capture(png(pixels), width, height, world_facts(view, size))
 
     def close(self) -> None:
-        """Free the context and all in it."""
-        if self._context is None:
+        """Free the context and all in it, and end its thread."""
+        if self._thread is None:
             return
-        self._context.make_current()
-        self._renderer.release()
+        if self._context is not None:
+            self._thread.submit(self._free).result()
+        self._thread.shutdown()
+        self._thread = None
+
+    def _free(self) -> None:
+        assert self._context is not None
+        self.points.release()
         if self._target is not None:
             self._target.delete()
             self._target = None

@@ -156,10 +156,14 @@ def test_a_lost_context_is_built_again_with_the_same_pixels(renderer: HeadlessRe
     """The context goes with all that was in it; a new one shows the same."""
     view = cube().show(edl=True, adaptive=True)
     before = renderer.pixels(view, *SIZE)
-    assert renderer._context is not None
-    renderer._context.close()
-    renderer._context = renderer._target = None
-    renderer.points.release(lost=True)
+
+    def lose() -> None:
+        assert renderer._context is not None
+        renderer._context.close()
+        renderer._context = renderer._target = None
+        renderer.points.release(lost=True)
+
+    renderer.run(lose)
     assert np.array_equal(renderer.pixels(view, *SIZE), before)
     assert stats(renderer).uploaded == 60_000 * 20
 

@@ -155,7 +155,7 @@ def test_software_rendering_is_told(renderer: HeadlessRenderer) -> None:
 
 
 def test_a_picture_leaves_no_context_behind(renderer: HeadlessRenderer) -> None:
-    """The thread is as it was: another renderer's context can be made current."""
+    """Renderers don't meet: each has its thread and its context, whatever the others do."""
     view = one_cloud([(0.0, 0.0, 0.0)], above((0.0, 0.0, 0.0), 4.0))
     first = renderer.pixels(view, 32, 32)
     other = HeadlessRenderer()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from oniyanma.render import gl, look, shaderlib
 from oniyanma.render.arena import ATTRIBUTES
-from oniyanma.render.headless import EglContext, HeadlessRenderer
+from oniyanma.render.headless import HeadlessRenderer
 from oniyanma.render.pack import places
 from oniyanma.scene.camera import Matrices, matrices
 from oniyanma.scene.state import Camera
@@ -27,8 +28,11 @@ class Probe:
     """Reads where `points.vert` puts points: it runs unchanged, its position becomes a colour."""
 
     def __init__(self) -> None:
-        self.context = EglContext()
+        self.renderer = HeadlessRenderer()
         self.programs: dict[bool, gl.Program] = {}
+        self.renderer.run(self.build)
+
+    def build(self) -> None:
         self.target = gl.Target()
         self.place = gl.Buffer(SIDE * SIDE * 12)
         self.cell = gl.Buffer(SIDE * SIDE * 8)
@@ -63,6 +67,11 @@ void main() {
         self, xyz: npt.NDArray[np.int32], info: object, lens: Matrices
     ) -> npt.NDArray[np.float64]:
         """Logical pixels (n, 2) as the GPU computed them."""
+        return self.renderer.run(lambda: self.read(xyz, info, lens))
+
+    def read(
+        self, xyz: npt.NDArray[np.int32], info: object, lens: Matrices
+    ) -> npt.NDArray[np.float64]:
         uniforms, _ = look.frame_uniforms(lens)
         uniforms |= look.eye_uniforms(lens, info) | {"u_size": 1.0}  # type: ignore[arg-type]
         self.place.write(0, places(xyz))
@@ -86,8 +95,10 @@ void main() {
 
 
 @pytest.fixture(scope="module")
-def probe() -> Probe:
-    return Probe()
+def probe() -> Iterator[Probe]:
+    made = Probe()
+    yield made
+    made.renderer.close()
 
 
 def spread(seed: int, center: tuple[float, float, float], far: float) -> npt.NDArray[np.float64]:
@@ -224,8 +235,10 @@ def test_the_nearer_of_two_points_is_seen_from_10_cm_to_100_km(
 
 
 @pytest.fixture(scope="module")
-def shared_renderer() -> HeadlessRenderer:
-    return HeadlessRenderer()
+def shared_renderer() -> Iterator[HeadlessRenderer]:
+    made = HeadlessRenderer()
+    yield made
+    made.close()
 
 
 @pytest.mark.parametrize("projection", ["perspective", "orthographic"])
