@@ -260,6 +260,8 @@ def test_markup_and_any_script_in_a_title_are_printed_and_not_obeyed() -> None:
 
 def test_a_long_log_is_cut_in_print_and_says_so() -> None:
     door = Door()
-    for number in range(450):
-        door.host.state = measured(door.host.state, name=f"n{number}")
-    assert "The first 400 of 450 steps" in words(build(facts(door)))
+    state = measured(door.state, name="n")
+    event, measurements = state.events[0], state.measurements
+    events = tuple(replace(event, seq=n) for n in range(1, 451))
+    state = replace(state, events=events, measurements=measurements)
+    assert "The first 400 of 450 steps" in words(build(facts(door, state=state)))
