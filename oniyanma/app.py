@@ -23,7 +23,7 @@ from oniyanma.clouds.model import CloudError
 from oniyanma.commands import build_registry
 from oniyanma.handle import Handle, fulfil
 from oniyanma.reach import MachineReach
-from oniyanma.registry import Actor, Answer, Context, Jobs, Registry, Surface
+from oniyanma.registry import Actor, Answer, Cancelled, Context, Jobs, Registry, Surface
 from oniyanma.scene.ports import Capture, Executor, Renderer, SceneView
 from oniyanma.scene.project import Store, open_or_create
 from oniyanma.scene.scene import Scene
@@ -156,6 +156,8 @@ class Session:
 
     def _next(self) -> None:
         """Run the first request once the view has settled; others come in between slices."""
+        if not self._waiting:  # the session was closed
+            return
         request = self._waiting[0]
         try:
             ready = self._scene.settle(SLICE_SECONDS)
@@ -188,7 +190,13 @@ class Session:
             self._own_thread.close()
 
     def _shut(self) -> None:
-        self.context.jobs.abandon(self._scene.state.revision)
+        revision = self._scene.state.revision
+        self.context.jobs.abandon(revision)
+        gone = {"ok": False, "revision": revision, "error": Cancelled().as_json()}
+        while self._waiting:
+            future = self._waiting.popleft().future
+            if future.set_running_or_notify_cancel():
+                future.set_result(gone)
         with contextlib.ExitStack() as stack:
             stack.callback(self._store.close)
             stack.callback(self._scene.close)

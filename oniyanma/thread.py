@@ -21,19 +21,27 @@ class SceneThread:
 
     def __init__(self) -> None:
         self.pump: Callable[[], bool] | None = None
+        self._gate = threading.Lock()
+        self._closed = False
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="oniyanma-scene", daemon=True)
         self._thread.start()
 
     def post(self, function: Callable[[], None]) -> None:
-        self._tasks.put(function)
+        """Raises RuntimeError once it is closed: nobody would run it any more."""
+        with self._gate:
+            if self._closed:
+                raise RuntimeError("the session is closed; start another one")
+            self._tasks.put(function)
 
     def is_current(self) -> bool:
         return threading.current_thread() is self._thread
 
     def close(self) -> None:
         """Run what was posted before, then end. Not on the thread itself."""
-        self._tasks.put(None)
+        with self._gate:
+            self._closed = True
+            self._tasks.put(None)
         self._thread.join()
 
     def _run(self) -> None:

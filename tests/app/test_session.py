@@ -14,7 +14,7 @@ import pytest
 
 import oniyanma
 from oniyanma.commands import build_registry
-from oniyanma.registry import Command, Outcome
+from oniyanma.registry import Actor, Command, Job, Outcome, Work
 from tests.app.scenes import AI, API, HUMAN, small_cloud
 
 
@@ -191,3 +191,98 @@ def test_a_gesture_is_one_command_and_one_line(session: oniyanma.Session) -> Non
     assert session.state.display.point_size == 4
     entries = session.call("getCommandLog")["entries"]
     assert [e["arguments"]["pixels"] for e in entries] == [4]
+
+
+def _slow(started: threading.Event, go: threading.Event) -> Command:
+    """A long command that waits to be let go, and says when it is at it."""
+
+    def run(job: Any) -> None:
+        started.set()
+        while not go.wait(0.01):
+            job.check()
+
+    return Command(
+        name="slow",
+        title="Slow",
+        group="Test",
+        description="Takes its time.",
+        input_schema={"type": "object", "properties": {}, "additionalProperties": False},
+        example={},
+        run=lambda call, args: Work(run, lambda later, _: Outcome({"done": True})),
+    )
+
+
+def test_a_job_is_listed_cancelled_and_told_while_others_go_on_asking() -> None:
+    started, go = threading.Event(), threading.Event()
+    told: list[Any] = []
+    with oniyanma.Session(registry=build_registry(_slow(started, go))) as session:
+        end = session.handle(HUMAN).subscribe(told.append)
+        future = session.submit("slow")
+        assert started.wait(30)
+        (job,) = session.call("getSession")["jobs"]
+        assert job["command"] == "slow" and job["state"] == "running"
+        assert session.handle(AI).cancel(job["id"])["error"]["code"] == "refused"
+        assert session.handle(AI).cancel("job99")["error"]["code"] == "not_found"
+        assert session.call("setPointSize", pixels=4)["ok"]
+        assert session.handle(Actor("api", "python")).cancel(job["id"])["ok"]
+        assert future.result(30)["error"]["code"] == "cancelled"
+        end()
+        session.call("setPointSize", pixels=5)
+        entries = session.call("getCommandLog")["entries"]
+    assert [e["outcome"] for e in entries if e["command"] == "slow"] == ["cancelled"]
+    assert [e["revision"] for e in told if e["event"] == "revision"] == [1]
+    states = [e["job"]["state"] for e in told if e["event"] == "job"]
+    assert states[0] == "running" and states[-1] == "cancelled"
+
+
+def test_closing_answers_whoever_waits_and_ends_jobs() -> None:
+    started, go = threading.Event(), threading.Event()
+    session = oniyanma.Session(registry=build_registry(_slow(started, go)))
+    future = session.submit("slow")
+    assert started.wait(30)
+    session.close()
+    assert future.result(30)["error"]["code"] == "cancelled"
+    with pytest.raises(RuntimeError, match="closed"):
+        session.handle(API).call("getSession")
+
+
+def test_on_the_scenes_own_thread_a_job_is_never_waited_for() -> None:
+    started, go = threading.Event(), threading.Event()
+    with oniyanma.Session(registry=build_registry(_slow(started, go))) as session:
+        handle = session.handle(API)
+        with pytest.raises(RuntimeError, match="takes long"):
+            session._on_scene(lambda: handle.call("slow"))
+        go.set()
+        job = handle.execute("slow")
+        assert isinstance(job, Job) and job.result(30)["done"] is True
+
+
+def test_a_request_taken_back_before_its_turn_never_runs(session: oniyanma.Session) -> None:
+    hold = threading.Event()
+    session.executor.post(lambda: hold.wait(30) and None)
+    future = session.submit("setPointSize", {"pixels": 7})
+    assert future.cancel()
+    hold.set()
+    assert session.call("getCommandLog")["count"] == 0
+
+
+def test_a_window_brings_its_own_thread_and_loop(tmp_path: Path) -> None:
+    """with an executor given, commands run at once on its thread and nobody waits."""
+
+    class Here:
+        def __init__(self) -> None:
+            self.tasks: list[Any] = []
+
+        def post(self, function: Any) -> None:
+            self.tasks.append(function)
+
+        def is_current(self) -> bool:
+            return True
+
+    with oniyanma.Session(executor=Here(), inline_workers=True, actor=HUMAN) as session:
+        answer = session.call("setPointSize", pixels=9)
+        assert answer["ok"] and session.state.display.point_size == 9
+        handle = session.handle(HUMAN)
+        assert handle.execute("openCloud", {"path": str(small_cloud(tmp_path / "a.las"))})
+        assert session.unavailable("hideSelection") == "No selection (select something first)."
+        assert session.unavailable("fitView") is None
