@@ -60,6 +60,11 @@ class Navigator(QObject):
         return bool(self.kind)
 
     @property
+    def busy(self) -> bool:
+        """Whether a drag, a turn of the wheel or a flight has not become its command yet."""
+        return self._gesture is not None
+
+    @property
     def flying(self) -> bool:
         return self.bridge.state.camera.mode == "fly"
 

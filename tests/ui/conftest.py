@@ -111,8 +111,8 @@ class Desk:
         """Waits until nothing is on its way and the last picture is painted."""
         scene = self.session.scene
         self.qtbot.waitUntil(
-            lambda: scene.settled and not self.window.bridge.jobs and not self.canvas.moving
-            and not scene.pump(5.0),
+            lambda: not scene.pump(5.0) and scene.settled and not self.window.bridge.jobs
+            and not self.canvas.moving and not self.canvas.navigator.busy,
             timeout=timeout,
         )
         self.canvas.repaint()
@@ -129,6 +129,78 @@ class Desk:
 
         self.qtbot.keyClicks(QApplication.focusWidget(), text)
 
+    def move(self, x: float, y: float) -> None:
+        from PySide6.QtCore import QPoint
+
+        self.qtbot.mouseMove(self.canvas, QPoint(round(x), round(y)))
+
+    def click(self, x: float, y: float, modifier: Any = None) -> None:
+        from PySide6.QtCore import QPoint, Qt
+
+        self.move(x, y)
+        self.qtbot.mouseClick(
+            self.canvas, Qt.MouseButton.LeftButton,
+            modifier or Qt.KeyboardModifier.NoModifier, QPoint(round(x), round(y)),
+        )
+
+    def drag(self, path: Any, button: Any = None, modifier: Any = None) -> None:
+        """Press at the first place, move over the others, let go at the last."""
+        from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+        from PySide6.QtGui import QMouseEvent
+        from PySide6.QtWidgets import QApplication
+
+        button = button or Qt.MouseButton.LeftButton
+        modifier = modifier or Qt.KeyboardModifier.NoModifier
+        places = [QPoint(round(x), round(y)) for x, y in path]
+        self.qtbot.mousePress(self.canvas, button, modifier, places[0])
+        for place in places[1:]:
+            at = QPointF(place)
+            QApplication.sendEvent(self.canvas, QMouseEvent(
+                QEvent.Type.MouseMove, at, self.canvas.mapToGlobal(at),
+                Qt.MouseButton.NoButton, button, modifier,
+            ))
+        self.qtbot.mouseRelease(self.canvas, button, modifier, places[-1])
+
+    def press_button(self, name: str) -> None:
+        """A click of the mouse on the widget of that object name."""
+        from PySide6.QtCore import Qt
+        from PySide6.QtWidgets import QWidget
+
+        widget = self.window.findChild(QWidget, name)
+        assert widget is not None and widget.isVisible() and widget.isEnabled(), name
+        self.qtbot.mouseClick(widget, Qt.MouseButton.LeftButton)
+
+    def menu(self, menu: str, entry: str) -> None:
+        """Two clicks of the mouse: the menu in the bar, the entry in it."""
+        from PySide6.QtCore import Qt
+        from PySide6.QtWidgets import QMenuBar
+
+        bar = self.window.menuWidget().findChild(QMenuBar)
+        opened = self.window.menus[menu]
+        place = bar.actionGeometry(opened.menuAction()).center()
+        self.qtbot.mouseClick(bar, Qt.MouseButton.LeftButton, pos=place)
+        self.qtbot.waitUntil(opened.isVisible)
+        action = self.window.actions_[entry]
+        where = opened.actionGeometry(action).center()
+        self.qtbot.mouseClick(opened, Qt.MouseButton.LeftButton, pos=where)
+        self.qtbot.waitUntil(lambda: not opened.isVisible())
+
+    def take_row(self, text: str) -> None:
+        """A click of the mouse on the palette's row of that title."""
+        from PySide6.QtCore import Qt
+
+        shown = self.window.palette_.list
+        for row in range(shown.model().rowCount()):
+            index = shown.model().index(row, 0)
+            if text in str(index.data()):
+                shown.scrollTo(index)
+                self.qtbot.mouseClick(
+                    shown.viewport(), Qt.MouseButton.LeftButton,
+                    pos=shown.visualRect(index).center(),
+                )
+                return
+        raise AssertionError(f"the palette offers no {text!r}")
+
     def palette(self, text: str, *answers: str) -> None:
         """Ctrl+K, the text, Enter; then each answer and Enter."""
         from PySide6.QtCore import Qt
@@ -138,6 +210,33 @@ class Desk:
         for part in (text, *answers):
             self.type(part)
             self.key(Qt.Key.Key_Return)
+
+
+@pytest.fixture(scope="session")
+def village(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small cloud in metres: ground, two buildings, trees; classified, with intensity and RGB."""
+    import laspy
+    import numpy as np
+
+    rng = np.random.default_rng(7)
+    ground = np.column_stack((rng.uniform(0, 100, (14_000, 2)), rng.normal(50, 0.05, 14_000)))
+    roofs = np.column_stack((rng.uniform((20, 20), (45, 50), (5_000, 2)), np.full(5_000, 58.0)))
+    towers = np.column_stack((rng.uniform((60, 55), (75, 75), (3_000, 2)), np.full(3_000, 66.0)))
+    trees = rng.normal((80, 25, 54), (5, 5, 2), (4_000, 3))
+    parts = ((ground, 2), (roofs, 6), (towers, 6), (trees, 5))
+    xyz = np.vstack([part for part, _ in parts])
+    header = laspy.LasHeader(point_format=7, version="1.4")
+    header.scales, header.offsets = [0.01] * 3, [385_000, 3_947_000, 0]
+    header.add_crs(__import__("pyproj").CRS.from_epsg(6691))
+    cloud = laspy.LasData(header)
+    cloud.x, cloud.y, cloud.z = xyz[:, 0] + 385_600, xyz[:, 1] + 3_947_200, xyz[:, 2]
+    cloud.classification = np.concatenate([np.full(len(p), c, np.uint8) for p, c in parts])
+    cloud.intensity = rng.integers(100, 3_000, len(xyz))
+    cloud.red, cloud.green, cloud.blue = rng.integers(8_000, 60_000, (3, len(xyz)))
+    cloud.return_number = cloud.number_of_returns = np.ones(len(xyz), np.uint8)
+    path = tmp_path_factory.mktemp("clouds") / "village.las"
+    cloud.write(path)
+    return path
 
 
 @pytest.fixture
