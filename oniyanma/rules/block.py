@@ -41,7 +41,8 @@ class PointBlock:
     ``xyz`` int32 (n, 3); a world coordinate is ``X * scale + offset`` in float64. ``attributes``
     by laspy's names, raw; one that is not there matches no condition. ``real`` tells scaled
     ones. ``as_at`` gives the state after the events with ``seq < position``; without it the
-    points are as the file has them. ``known`` holds rules already decided for these points.
+    points are as the file has them. ``known`` holds rules already decided for these points;
+    ``side`` gives what is already known of a shape and their box (`classify_boxes`), or None.
     """
 
     cloud: str
@@ -52,6 +53,7 @@ class PointBlock:
     real: Mapping[str, Real] = field(default_factory=lambda: MappingProxyType({}))
     as_at: Callable[[int], PointState] | None = None
     known: Sequence[tuple[Any, bool | Mask]] = ()
+    side: Callable[[Any], int | None] | None = None
 
     def __len__(self) -> int:
         return len(self.xyz)

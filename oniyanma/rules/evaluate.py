@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +29,8 @@ from oniyanma.rules.model import (
     Vec3,
     Where,
 )
-from oniyanma.rules.polygon import PolygonRaster
+from oniyanma.rules.polygon import EDGE, IN, OUT, PolygonRaster, Sides
 
-Side = Literal["in", "out", "edge"]
 Decision = bool | Mask  # True or False: every point, or none
 Bounds = tuple[Vec3, Vec3]
 
@@ -66,28 +64,18 @@ def decide_clip(clip: Clip | None, points: PointBlock) -> Decision:
     return _not(inside) if clip.mode == "outside" else inside
 
 
-def classify_box(shape: Box | Prism | Polygon | Where | Rule, low: Floats, high: Floats) -> Side:
-    """Whether every point of a world box is hit, none, or that depends on the point."""
+def classify_boxes(shape: Box | Prism | Polygon, low: Floats, high: Floats) -> Sides:
+    """Whether every point of a world box is hit (IN), none (OUT), or that depends on the point.
+
+    ``low`` and ``high`` (n, 3) are the boxes' corners; the answer is uint8 (n,).
+    """
     if isinstance(shape, Box):
-        return _Turned.of(shape).side(low, high)
+        return _Turned.of(shape).sides(low, high)
     if isinstance(shape, Prism):
-        return _compiled_prism(shape).side(low, high)
-    if isinstance(shape, Polygon):
-        z = _range_side(shape.z, float(low[2]), float(high[2]))
-        if z == "out":
-            return "out"
-        pad = _SLACK * float(np.abs((low, high)).max())
-        x0, y0, x1, y1 = (float(v) for v in (*(low[:2] - pad), *(high[:2] + pad)))
-        plan = _raster(shape.polygon, 0.0).rectangle(x0, y0, x1, y1)
-        return plan if z == "in" or plan == "out" else "edge"
-    if isinstance(shape, Where):
-        if shape.elevation is None:
-            return "edge"
-        z = _range_side(shape.elevation, float(low[2]), float(high[2]))
-        return z if z == "out" or shape == Where(elevation=shape.elevation) else "edge"
-    (a, b), box = bounds_of(shape), (low, high)
-    apart = any(b[i] < box[0][i] or a[i] > box[1][i] for i in range(3))
-    return "out" if apart else "edge"
+        return _compiled_prism(shape).sides(low, high)
+    pad = _SLACK * np.maximum(np.abs(low), np.abs(high))[:, :2].max(axis=1, initial=0.0)[:, None]
+    plan = _raster(shape.polygon, 0.0).rectangles(low[:, :2] - pad, high[:, :2] + pad)
+    return _worse(plan, _range_sides(shape.z, low[:, 2], high[:, 2]))
 
 
 def bounds_of(shape: Shape, within: Bounds | None = None) -> Bounds:
@@ -206,10 +194,10 @@ def _where(shape: Where, points: PointBlock, classes: npt.NDArray[np.uint8] | No
     result: Decision = True
     if shape.elevation is not None:
         low, high = points.bounds
-        side = _range_side(shape.elevation, float(low[2]), float(high[2]))
-        if side == "out":
+        side = int(_range_sides(shape.elevation, low[2:], high[2:])[0])
+        if side == OUT:
             return False
-        if side == "edge":
+        if side == EDGE:
             result = _in_range(points.axis(2), shape.elevation)
     if shape.classes is not None:
         if classes is None:
@@ -250,11 +238,21 @@ def _in_range(values: Floats, limits: Range) -> Mask:
     return inside
 
 
-def _range_side(limits: Range, low: float, high: float) -> Side:
+def _range_sides(limits: Range, low: Floats, high: Floats) -> Sides:
     a, b = _open(limits)
-    if high < a or low > b:
-        return "out"
-    return "in" if a <= low and high <= b else "edge"
+    sides = np.full(len(low), EDGE, np.uint8)
+    sides[(a <= low) & (high <= b)] = IN
+    sides[(high < a) | (low > b)] = OUT
+    return sides
+
+
+def _worse(*sides: Sides) -> Sides:
+    """The sides of what must be in all: out of one is out, in all is in."""
+    result = sides[0].copy()
+    for other in sides[1:]:
+        result[(other == EDGE) & (result == IN)] = EDGE
+        result[other == OUT] = OUT
+    return result
 
 
 def _open(limits: Range) -> tuple[float, float]:
@@ -273,9 +271,12 @@ def _table(classes: frozenset[int]) -> Mask:
 
 
 def _shape(shape: Box | Prism | Polygon, points: PointBlock) -> Decision:
-    side = classify_box(shape, *points.bounds)
-    if side != "edge":
-        return side == "in"
+    side = None if points.side is None else points.side(shape)
+    if side is None:
+        low, high = points.bounds
+        side = int(classify_boxes(shape, low[None], high[None])[0])
+    if side != EDGE:
+        return side == IN
     if isinstance(shape, Prism):
         test = _compiled_prism(shape).test
     elif isinstance(shape, Polygon):
@@ -338,28 +339,22 @@ class _Turned:
         inside &= np.abs(y * self.cos - x * self.sin) <= hy
         return inside
 
-    def side(self, low: Floats, high: Floats) -> Side:
+    def sides(self, low: Floats, high: Floats) -> Sides:
         a, b = self.shape.min, self.shape.max
-        z = _range_side((a[2], b[2]), float(low[2]), float(high[2]))
-        if z == "out":
-            return "out"
+        z = _range_sides((a[2], b[2]), low[:, 2], high[:, 2])
         if self.shape.rotation == 0.0:
-            x = _range_side((a[0], b[0]), float(low[0]), float(high[0]))
-            y = _range_side((a[1], b[1]), float(low[1]), float(high[1]))
-        else:
-            cx, cy, hx, hy = self._centre
-            px, py = (float(low[0] + high[0]) / 2 - cx, float(low[1] + high[1]) / 2 - cy)
-            wide, deep = float(high[0] - low[0]) / 2, float(high[1] - low[1]) / 2
-            pad = _SLACK * max(abs(cx), abs(cy), abs(px), abs(py), hx, hy)
-            c, s = abs(self.cos), abs(self.sin)
-            u, v = px * self.cos + py * self.sin, py * self.cos - px * self.sin
-            ru, rv = wide * c + deep * s + pad, deep * c + wide * s + pad
-            x = _range_side((-hx, hx), u - ru, u + ru)
-            y = _range_side((-hy, hy), v - rv, v + rv)
-        sides = (x, y, z)
-        if "out" in sides:
-            return "out"
-        return "edge" if "edge" in sides else "in"
+            x = _range_sides((a[0], b[0]), low[:, 0], high[:, 0])
+            y = _range_sides((a[1], b[1]), low[:, 1], high[:, 1])
+            return _worse(x, y, z)
+        cx, cy, hx, hy = self._centre
+        px, py = (low[:, 0] + high[:, 0]) / 2 - cx, (low[:, 1] + high[:, 1]) / 2 - cy
+        wide, deep = (high[:, 0] - low[:, 0]) / 2, (high[:, 1] - low[:, 1]) / 2
+        pad = _SLACK * (np.abs(px) + np.abs(py) + wide + deep + abs(cx) + abs(cy) + hx + hy)
+        c, s = abs(self.cos), abs(self.sin)
+        u, v = px * self.cos + py * self.sin, py * self.cos - px * self.sin
+        ru, rv = wide * c + deep * s + pad, deep * c + wide * s + pad
+        x, y = _range_sides((-hx, hx), u - ru, u + ru), _range_sides((-hy, hy), v - rv, v + rv)
+        return _worse(x, y, z)
 
     def bounds(self) -> Bounds:
         if self.shape.rotation == 0.0:
@@ -410,24 +405,26 @@ class _Prism:
         inside &= front
         return inside
 
-    def side(self, low: Floats, high: Floats) -> Side:
-        x, y, z = (
-            np.array([(low, high)[i >> s & 1][a] - self.origin[a] for i in range(8)])
-            for a, s in ((0, 2), (1, 1), (2, 0))
-        )
+    def sides(self, low: Floats, high: Floats) -> Sides:
+        ends = np.stack((low, high), axis=1) - self.origin  # (n, 2, 3)
+        corner = np.indices((2, 2, 2)).reshape(3, 8)
+        x, y, z = (ends[:, corner[axis], axis] for axis in range(3))  # (n, 8) each
         near, w = _row(self._near, x, y, z), _row(self._w, x, y, z)
-        reach = float(np.abs((x, y, z)).max()) + float(np.abs((low, high)).max())
-        pad = 1e-9 * reach * max(map(abs, self._near[:3]), default=0.0)
-        if near.max() < -pad or w.max() <= 0.0:
-            return "out"
-        if near.min() <= pad or w.min() <= 0.0:
-            return "edge"
-        px, py = _row(self._x, x, y, z) / w, _row(self._y, x, y, z) / w
-        if not (np.isfinite(px).all() and np.isfinite(py).all()):
-            return "edge"
-        slack = 0.5 + 1e-9 * float(np.abs((px, py)).max())
-        x0, y0, x1, y1 = px.min() - slack, py.min() - slack, px.max() + slack, py.max() + slack
-        return self.raster.rectangle(float(x0), float(y0), float(x1), float(y1))
+        reach = np.abs(ends).max(axis=(1, 2)) + float(np.abs(self.origin).max())
+        pad = 1e-9 * reach * max(map(abs, self._near[:3]))
+        behind = (near.max(axis=1) < -pad) | (w.max(axis=1) <= 0.0)
+        front = (near.min(axis=1) > pad) & (w.min(axis=1) > 0.0)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            px, py = _row(self._x, x, y, z) / w, _row(self._y, x, y, z) / w
+        front &= np.isfinite(px).all(axis=1) & np.isfinite(py).all(axis=1)
+        px[~front], py[~front] = 0.0, 0.0
+        a = np.stack((px.min(axis=1), py.min(axis=1)), axis=1)
+        b = np.stack((px.max(axis=1), py.max(axis=1)), axis=1)
+        slack = 0.5 + 1e-9 * np.maximum(np.abs(a), np.abs(b))
+        sides = self.raster.rectangles(a - slack, b + slack)
+        sides[~front] = EDGE
+        sides[behind] = OUT
+        return sides
 
     def bounds(self, within: Bounds | None) -> Bounds:
         """The prism as far as ``within`` reaches; everywhere without it."""

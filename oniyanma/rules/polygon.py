@@ -9,14 +9,13 @@ by the exact test. Both give the same answer for every point.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-Side = Literal["in", "out", "edge"]
+Sides = npt.NDArray[np.uint8]
 
 OUT, IN, EDGE = 0, 1, 2
 MAX_CELLS = 1 << 20
@@ -32,8 +31,15 @@ def even_odd(x: Floats, y: Floats, polygon: Floats) -> Mask:
         return inside
     xi, yi = polygon[:, 0], polygon[:, 1]
     xj, yj = np.roll(xi, 1), np.roll(yi, 1)
-    use = yi != yj
+    # Edges that no point can cross: level, above or below all, or left of all (by more than
+    # rounding can move a crossing).
+    low, high = np.minimum(yi, yj), np.maximum(yi, yj)
+    slack = 1e-9 * float(np.abs(xi).max())
+    use = (yi != yj) & (low <= y.max()) & (high > y.min())
+    use &= np.maximum(xi, xj) + slack >= x.min()
     xi, yi, xj, yj = xi[use], yi[use], xj[use], yj[use]
+    if not len(xi):
+        return inside
     step = max(1, _PAIRS // max(1, len(xi)))
     for start in range(0, n, step):
         px, py = x[start : start + step, None], y[start : start + step, None]
@@ -74,22 +80,22 @@ class PolygonRaster:
             inside[edge] = even_odd(x[edge], y[edge], self.polygon)
         return inside
 
-    def rectangle(self, x0: float, y0: float, x1: float, y1: float) -> Side:
-        """Where a whole rectangle lies; "edge" when that is not sure."""
-        c0, c1 = (int(np.clip((v - self.low[0]) / self.cell, -9, 1 << 30)) for v in (x0, x1))
-        r0, r1 = (int(np.clip((v - self.low[1]) / self.cell, -9, 1 << 30)) for v in (y0, y1))
-        if c1 < 0 or r1 < 0 or c0 >= self.columns or r0 >= self.rows:
-            return "out"
+    def rectangles(self, low: Floats, high: Floats) -> Sides:
+        """Where whole rectangles lie, uint8 (n,), from their corners (n, 2); EDGE when that is
+        not sure."""
+        size = np.array((self.columns, self.rows))
+        first = np.floor(np.clip((low - self.low) / self.cell, -9, 1 << 30)).astype(np.intp)
+        last = np.floor(np.clip((high - self.low) / self.cell, -9, 1 << 30)).astype(np.intp)
+        sides = np.full(len(low), EDGE, np.uint8)
         _ = self.grid
-        outside = c0 < 0 or r0 < 0 or c1 >= self.columns or r1 >= self.rows
-        cols = slice(max(c0, 0) // _COARSE, min(c1, self.columns - 1) // _COARSE + 1)
-        rows = slice(max(r0, 0) // _COARSE, min(r1, self.rows - 1) // _COARSE + 1)
-        area = (rows.stop - rows.start) * (cols.stop - cols.start)
-        if _sum(self._empty, rows, cols) == area:
-            return "out"
-        if not outside and _sum(self._full, rows, cols) == area:
-            return "in"
-        return "edge"
+        a = np.clip(first, 0, size - 1) // _COARSE
+        b = np.clip(last, 0, size - 1) // _COARSE + 1
+        area = (b - a).prod(axis=1)
+        within = ((first >= 0) & (last < size)).all(axis=1)
+        sides[within & (_sum(self._full, a, b) == area)] = IN
+        sides[_sum(self._empty, a, b) == area] = OUT
+        sides[((last < 0) | (first >= size)).any(axis=1)] = OUT
+        return sides
 
     @property
     def grid(self) -> npt.NDArray[np.uint8]:
@@ -154,10 +160,10 @@ def _blocks(true: Mask) -> npt.NDArray[np.int32]:
     return table
 
 
-def _sum(table: npt.NDArray[np.int32], rows: slice, cols: slice) -> int:
-    return int(
-        table[rows.stop, cols.stop]
-        - table[rows.start, cols.stop]
-        - table[rows.stop, cols.start]
-        + table[rows.start, cols.start]
-    )
+def _sum(
+    table: npt.NDArray[np.int32], first: npt.NDArray[np.intp], end: npt.NDArray[np.intp]
+) -> npt.NDArray[np.int32]:
+    """Blocks that are true in rectangles of blocks, (n,); columns and rows, end not included."""
+    (c0, r0), (c1, r1) = first.T, end.T
+    found: npt.NDArray[np.int32] = table[r1, c1] - table[r0, c1] - table[r1, c0] + table[r0, c0]
+    return found

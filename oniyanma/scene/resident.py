@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from oniyanma.clouds.model import CloudInfo, NodeId, NodePoints, Vec3
 from oniyanma.rules.block import Floats, Mask
-from oniyanma.rules.evaluate import Decision, decide, decide_clip
+from oniyanma.rules.evaluate import Decision, classify_boxes, decide, decide_clip
 from oniyanma.rules.model import Clip, Rule
 from oniyanma.scene.camera import as_vec3, union
 from oniyanma.scene.edits import BlockState, EditProgram, block_of
@@ -51,6 +52,27 @@ class Held:
     shown: tuple[Any, ...] = ()
     counted: tuple[Any, ...] = ()
     counts: npt.NDArray[np.int64] | None = None
+
+
+class _Sides:
+    """What the boxes of all nodes say of a shape, worked out for all at once when first asked."""
+
+    def __init__(self, held: list[Held]) -> None:
+        self._held = held
+        self._boxes: Floats | None = None
+        self._known: list[tuple[Any, npt.NDArray[np.uint8]]] = []
+
+    def of(self, row: int, shape: Any) -> int | None:
+        for known, sides in self._known:
+            if known is shape:
+                return int(sides[row])
+        if self._boxes is None:
+            empty = np.zeros((2, 3))
+            boxes = [h.block.points.bounds if h.block.n else empty for h in self._held]
+            self._boxes = np.array(boxes)
+        sides = classify_boxes(shape, self._boxes[:, 0], self._boxes[:, 1])
+        self._known.append((shape, sides))
+        return int(sides[row])
 
 
 class ResidentSet:
@@ -153,8 +175,16 @@ class ResidentSet:
         """Bring every node to a state; ``committed`` False: to that of a running gesture."""
         self._state, self._program, self._committed = state, program, committed
         changed = False
-        for held in self._held.values():
+        sides = _Sides(list(self._held.values()))
+        for row, held in enumerate(self._held.values()):
+            side = partial(sides.of, row)
+            held.block.points.side = side
+            if held.live is not None:
+                held.live.points.side = side
             changed |= self._refresh(held)
+            held.block.points.side = None
+            if held.live is not None:
+                held.live.points.side = None
         if changed:
             self.version += 1
 
