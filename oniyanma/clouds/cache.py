@@ -6,6 +6,7 @@ and on `INDEX_VERSION`, so a changed file is indexed anew.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import shutil
@@ -29,17 +30,24 @@ def cache_folder() -> Path:
 
 
 def cache_key(path: str, options: str = "") -> str:
-    """The name of a source's place in the cache. Raises OSError when a file isn't there."""
+    """The name of a source's place in the cache: of a file, a folder, a pattern or an address.
+
+    ``options`` is whatever else the index depends on. Raises OSError when a file isn't there.
+    """
     parts = [str(INDEX_VERSION), options]
-    if path.startswith(("http://", "https://")):
+    if path.lower().startswith(("http://", "https://")):
         parts.append(path)
     else:
         root = Path(path).resolve()
         parts.append(str(root))
-        files = sorted(root.rglob("*")) if root.is_dir() else [root]
+        files = [root]
+        if root.is_dir():
+            files = sorted(root.rglob("*"))
+        elif not root.exists() and glob.has_magic(path):
+            files = sorted(map(Path, glob.glob(path, recursive=True)))
         for file in files:
             stat = file.stat()
-            parts.append(f"{file.name} {stat.st_size} {stat.st_mtime_ns}")
+            parts.append(f"{file} {stat.st_size} {stat.st_mtime_ns}")
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

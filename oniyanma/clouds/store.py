@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from oniyanma.clouds import cache
 from oniyanma.clouds.copc import CopcFile, open_copc
-from oniyanma.clouds.index.job import IndexJob, IndexReport
+from oniyanma.clouds.index.job import IndexJob, IndexReport, coarse_place
 from oniyanma.clouds.memtree import MemoryTree
 from oniyanma.clouds.model import (
     CloudError,
@@ -66,6 +66,7 @@ class Cloud:
     memory: MemoryTree | None = None
     copc: CopcFile | None = None
     job: IndexJob | None = None
+    coarse: Path | None = None
 
     @property
     def names(self) -> frozenset[str]:
@@ -163,6 +164,8 @@ class CloudStore:
             return
         if cloud.job is not None:
             cloud.job.close()
+            cloud.coarse = coarse_place(cloud.job.place)
+        _drop_coarse(cloud)
         self._nodes.drop_cloud(id)
         self._forget(id)
         self._failed = {k: v for k, v in self._failed.items() if k[0].cloud != id}
@@ -265,7 +268,8 @@ class CloudStore:
             memory = MemoryTree(source.header, _joined(records, source))
             return Cloud(id, path, source.info, memory.hierarchy, memory=memory, options=options)
         try:
-            place = cache.cached_file(path, self._cache_dir, repr(sorted(options.items())))
+            facts = f"{sorted(options.items())!r} {info.header_hash}"
+            place = cache.cached_file(path, self._cache_dir, facts)
         except OSError as error:
             raise CloudError(f"{path} can't be read: {error.strerror or error}.") from None
         found = self._cached(place)
@@ -433,6 +437,8 @@ class CloudStore:
             return
         cloud.progress, cloud.stage = report.progress, report.stage
         if report.state == "running":
+            if report.coarse:
+                self._show_coarse(cloud, Path(report.coarse))
             return
         job, cloud.job = cloud.job, None
         job.close()
@@ -444,14 +450,38 @@ class CloudStore:
         except CloudError as error:
             cloud.state, cloud.reason = "failed", str(error)
             return
-        cloud.copc, cloud.memory, cloud.state = copc, None, "ready"
-        cloud.tree += 1
-        cloud.info = report.info or cloud.info
-        cloud.hierarchy = copc.hierarchy(cloud.hierarchy.generation + 1)
-        self._nodes.drop_cloud(id)
-        self._forget(id)
+        self._replace(cloud, copc)
+        cloud.state, cloud.info = "ready", report.info or cloud.info
+        _drop_coarse(cloud)
         keep = frozenset(Path(c.copc.path) for c in self._clouds.values() if c.copc is not None)
         cache.trim(self._cache_dir, keep=keep)
+
+    def _show_coarse(self, cloud: Cloud, path: Path) -> None:
+        """Shows the finer sample that indexing came by on its way."""
+        cloud.coarse = path
+        try:
+            copc = open_copc(str(path))
+        except CloudError:
+            return  # the index itself was there first and has taken it away
+        self._replace(cloud, copc)
+
+    def _replace(self, cloud: Cloud, copc: CopcFile) -> None:
+        """Shows another tree instead of what was shown."""
+        cloud.copc, cloud.memory = copc, None
+        cloud.tree += 1
+        cloud.hierarchy = copc.hierarchy(cloud.hierarchy.generation + 1)
+        self._nodes.drop_cloud(cloud.id)
+        self._forget(cloud.id)
+
+
+def _drop_coarse(cloud: Cloud) -> None:
+    """Removes the file of the finer sample."""
+    if cloud.coarse is not None:
+        try:
+            cloud.coarse.unlink(missing_ok=True)
+        except OSError:
+            pass  # still open on Windows: the cache's trim takes it later
+        cloud.coarse = None
 
 
 def _warned(info: CloudInfo, copc: CopcFile) -> CloudInfo:

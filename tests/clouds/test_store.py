@@ -112,6 +112,25 @@ def test_a_large_cloud_shows_a_sample_then_its_tree(store, ground):
     assert {node.generation for node in nodes} == {cloud.hierarchy.generation}
 
 
+def test_a_large_cloud_grows_finer_before_its_tree_is_there(inline, ground, tmp_path, monkeypatch):
+    monkeypatch.setattr("oniyanma.clouds.index.build.COARSE_FROM", 0)
+    monkeypatch.setattr("oniyanma.clouds.store.SAMPLE_POINTS", 2_000)
+    cloud = inline.open(str(ground), id="a")
+    shown = [int(cloud.hierarchy.counts.sum())]
+    trees = [cloud.tree]
+    while cloud.state == "indexing":
+        assert inline.wait(60)
+        inline.drain(0)
+        if cloud.tree != trees[-1]:
+            trees.append(cloud.tree)
+            shown.append(int(cloud.hierarchy.counts.sum()))
+            if cloud.state == "indexing":
+                source = open_source(cloud.copc.path)
+                assert sum(len(chunk) for chunk in source.records()) == 15_000
+    assert shown == [2_000, 15_000, 150_000]
+    assert [p.name for p in (tmp_path / "cache").iterdir() if p.name.startswith(".")] == []
+
+
 def test_the_index_is_used_again_with_all_that_was_learnt(store, ground):
     cloud = store.open(str(ground), id="a")
     finish_indexing(store, cloud)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +25,26 @@ from oniyanma.clouds.index.levels import Cube, cube_for, key_of
 from oniyanma.clouds.index.plan import plan_buckets
 from oniyanma.clouds.index.records import RecordMap, record_map
 from oniyanma.clouds.index.spill import Spill, disk_error
-from oniyanma.clouds.index.tasks import Built, Key, Run, Setup, Sorted
+from oniyanma.clouds.index.tasks import COARSE, Bucket, Built, Key, Run, Setup, Sorted
 from oniyanma.clouds.index.writer import CopcWriter, RawVlr, Totals, raw_vlr
 from oniyanma.clouds.model import CloudInfo, Source
+from oniyanma.clouds.octree import MAX_DEPTH
 from oniyanma.clouds.sources.las import LasSource, file_of
 from oniyanma.clouds.sources.laz import CodecError
 
 Progress = Callable[[float, str], None]
+Coarse = tuple[Path, Callable[[Path], None]]
 
 MIN_MEMORY = 512 << 20
 PROCESS_BYTES = 110 << 20
 """What an indexing process takes before it holds any point."""
 
 WAVEFORM_PACKETS = 65535
+
+COARSE_FROM = 4_000_000
+"""Clouds of fewer points are indexed before a finer sample would be on screen."""
+
+COARSE_POINTS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,21 @@ class _Sizes:
     bucket: int
 
 
+@dataclass(frozen=True, eq=False)
+class _Order:
+    """What is asked of one build."""
+
+    source: Source
+    target: Path
+    sizes: _Sizes
+    progress: Progress
+    cancelled: Callable[[], bool]
+    workers: int
+    facts: Callable[[CloudInfo], bytes] | None
+    evlrs: bool
+    coarse: Coarse | None
+
+
 def build_copc(
     source: Source,
     target: Path,
@@ -65,45 +88,46 @@ def build_copc(
     workers: int = 2,
     facts: Callable[[CloudInfo], bytes] | None = None,
     evlrs: bool = False,
+    coarse: Coarse | None = None,
 ) -> BuildResult:
     """Writes ``source`` as a COPC file at ``target``, atomically.
 
     Every point is kept once with all attributes; formats 0-5 become 6-8 and waveforms are left
     out. ``memory`` bounds this process and its ``workers`` children together (at least
     512 MiB); with no workers all is done here. ``facts`` makes JSON kept within the file,
-    ``evlrs`` carries the source's extended VLRs over. Raises `CloudError`; nothing is left then.
+    ``evlrs`` carries the source's extended VLRs over. ``coarse`` is a path and whom to tell when
+    a COPC file of a finer sample lies there, half-way through a large cloud; the caller removes
+    it. Raises `CloudError`; nothing but that file is left then.
     """
     mapping, format_id, extra = record_map(source.header)
-    sizes = _sizes(source, mapping, max(memory, MIN_MEMORY), max(workers, 1))
-    bytes_needed = int(source.info.points * mapping.target.itemsize * 1.3) + (16 << 20)
+    order = _Order(
+        source=source,
+        target=target,
+        sizes=_sizes(source, mapping, max(memory, MIN_MEMORY), max(workers, 1)),
+        progress=progress,
+        cancelled=cancelled,
+        workers=workers,
+        facts=facts,
+        evlrs=evlrs,
+        coarse=coarse,
+    )
+    points = source.info.points
+    bytes_needed = int(points * mapping.target.itemsize * 1.3) + (16 << 20)
     check_space(target.parent, bytes_needed, f"indexing {source.info.name}")
     try:
         spill = Spill.create(target.parent)
     except OSError as error:
         raise disk_error(error, f"a temporary file in {target.parent}") from None
-    setup = Setup(spill.spec, mapping, source.header.point_format.id, format_id, extra)
+    every = max(10, points // COARSE_POINTS) if coarse and points >= COARSE_FROM else 0
+    setup = Setup(spill.spec, mapping, source.header.point_format.id, format_id, extra, every=every)
     try:
         direct = _direct(source, setup)
-        try:
-            return _build(
-                source,
-                target,
-                direct or setup,
-                spill,
-                sizes,
-                progress,
-                cancelled,
-                workers,
-                facts,
-                evlrs,
-            )
-        except CodecError:
-            if direct is None:
-                raise
-        # a damaged chunk: the source itself knows how to keep what is whole
-        return _build(
-            source, target, setup, spill, sizes, progress, cancelled, workers, facts, evlrs
-        )
+        if direct is not None:
+            try:
+                return _Build(order, direct, spill).run()
+            except CodecError:
+                pass  # a damaged chunk: the source itself knows how to keep what is whole
+        return _Build(order, setup, spill).run()
     finally:
         spill.close()
 
@@ -136,77 +160,119 @@ def _direct(source: Source, setup: Setup) -> Setup | None:
     )
 
 
-def _build(
-    source: Source,
-    target: Path,
-    setup: Setup,
-    spill: Spill,
-    sizes: _Sizes,
-    progress: Progress,
-    cancelled: Callable[[], bool],
-    workers: int,
-    facts: Callable[[CloudInfo], bytes] | None,
-    evlrs: bool,
-) -> BuildResult:
-    header = source.header
-    cube = _first_cube(source)
-    expected = max(source.info.points, 1)
-    crew = Crew(setup, spill, workers, cancelled)
-    try:
-        progress(0.0, "reading")
-        checks = PointChecks(header)
-        gps: list[tuple[float, float]] = []
+class _Build:
+    """One run over a source, from its records to the finished file."""
+
+    def __init__(self, order: _Order, setup: Setup, spill: Spill) -> None:
+        self._order = order
+        self._setup = setup
+        self._header = order.source.header
+        self._cube = _first_cube(order.source)
+        self._checks = PointChecks(self._header)
+        self._gps: list[tuple[float, float]] = []
+        self._sample: list[bytes] = []
+        self._expected = max(order.source.info.points, 1)
+        self._crew = Crew(setup, spill, order.workers, order.cancelled)
+
+    def run(self) -> BuildResult:
+        """Both passes. Raises `CloudError`, or CodecError for damage in the source."""
+        order = self._order
+        try:
+            runs = self._read()
+            info = _info(order.source, self._checks, direct=bool(self._setup.path))
+            runs = self._resort(runs)
+            buckets = plan_buckets(runs, order.sizes.bucket, self._split)
+            buckets.sort(key=lambda bucket: -bucket.count)
+            with AtomicFile(order.target) as out:
+                try:
+                    writer = self._writer(out, info)
+                    self._write(writer, buckets, info)
+                    writer.finish(
+                        _totals(self._checks, self._gps),
+                        _evlrs(self._header, info, order.facts, order.evlrs),
+                    )
+                    out.commit(durable=order.facts is None)
+                except OSError as error:
+                    raise disk_error(error, str(order.target)) from None
+            order.progress(1.0, "ready")
+            return BuildResult(self._checks.points, info)
+        finally:
+            self._crew.close()
+
+    def _read(self) -> list[Run]:
+        """First pass: every record into the temporary file, in sorted runs."""
+        order, checks = self._order, self._checks
+        order.progress(0.0, "reading")
         runs: list[Run] = []
-        for done in crew.run(_read_tasks(source, setup, cube, sizes.run)):
+        tasks = _read_tasks(order.source, self._setup, self._cube, order.sizes.run)
+        for done in self._crew.run(tasks):
             assert isinstance(done, Sorted)
             runs.append(done.run)
-            gps.append(done.gps)
+            self._gps.append(done.gps)
+            if done.sample:
+                self._sample.append(done.sample)
             _add(checks, done.checks)
-            progress(min(0.45, 0.45 * checks.points / expected), "reading")
-        runs.sort(key=lambda run: run.start)
-        info = _info(source, checks, direct=bool(setup.path))
-        if checks.points:
-            right = cube_for(checks.low, checks.high, header.scales, header.offsets)
-            if not _fits(cube, right):
-                cube = right
-                again = [("resort", cube, run.start, int(run.ends[-1])) for run in runs]
-                runs = sorted(crew.run(again), key=lambda run: run.start)
+            order.progress(min(0.45, 0.45 * checks.points / self._expected), "reading")
+        return sorted(runs, key=lambda run: run.start)
 
-        def split(depth: int, cell: int, slices: list[tuple[int, int]]) -> list[Run]:
-            parts = [slices[i : i + 16] for i in range(0, len(slices), 16)]
-            found = crew.run(("split", cube, depth, cell, part) for part in parts)
-            return sorted((run for some in found for run in some), key=lambda run: run.start)
+    def _resort(self, runs: list[Run]) -> list[Run]:
+        """Sorts anew where the claimed bounds were wrong."""
+        checks, header = self._checks, self._header
+        if not checks.points:
+            return runs
+        right = cube_for(checks.low, checks.high, header.scales, header.offsets)
+        if _fits(self._cube, right):
+            return runs
+        self._cube = right
+        again = [("resort", right, run.start, int(run.ends[-1])) for run in runs]
+        return sorted(self._crew.run(again), key=lambda run: run.start)
 
-        buckets = plan_buckets(runs, sizes.bucket, split)
-        buckets.sort(key=lambda bucket: -bucket.count)
-        with AtomicFile(target) as out:
-            writer = CopcWriter(
-                out.file, header, setup.format_id, setup.extra_bytes, cube, info.crs.wkt
-            )
-            try:
-                above: dict[tuple[int, int], list[tuple[int, bytes]]] = {}
-                written = 0
-                for built in crew.run(("build", cube, bucket) for bucket in buckets):
-                    assert isinstance(built, Built)
-                    writer.add(built.nodes, built.payload)
-                    depth, cell = built.order
-                    for level, node, data in built.above:
-                        above.setdefault((level, node), []).append(
-                            (cell << (3 * (21 - depth)), data)
-                        )
-                    written += built.points
-                    progress(0.45 + 0.5 * written / expected, "building")
-                for built in crew.run(_encode_tasks(above, setup.map.target.itemsize)):
-                    writer.add(built.nodes, built.payload)
-                totals = _totals(checks, gps)
-                writer.finish(totals, _evlrs(header, info, facts, evlrs))
-                out.commit(durable=facts is None)
-            except OSError as error:
-                raise disk_error(error, str(target)) from None
-        progress(1.0, "ready")
-        return BuildResult(checks.points, info)
-    finally:
-        crew.close()
+    def _split(self, depth: int, cell: int, slices: list[tuple[int, int]]) -> list[Run]:
+        parts = [slices[i : i + 16] for i in range(0, len(slices), 16)]
+        found = self._crew.run(("split", self._cube, depth, cell, part) for part in parts)
+        return sorted((run for some in found for run in some), key=lambda run: run.start)
+
+    def _writer(self, out: AtomicFile, info: CloudInfo) -> CopcWriter:
+        setup = self._setup
+        return CopcWriter(
+            out.file, self._header, setup.format_id, setup.extra_bytes, self._cube, info.crs.wkt
+        )
+
+    def _write(self, writer: CopcWriter, buckets: list[Bucket], info: CloudInfo) -> None:
+        """Second pass: buckets as they are done, then the nodes above them."""
+        above: dict[tuple[int, int], list[tuple[int, bytes]]] = {}
+        written = 0
+        tasks: Iterable[tuple[Any, ...]] = (("build", self._cube, b) for b in buckets)
+        if self._sample:
+            tasks = chain([("coarse", self._cube, b"".join(self._sample))], tasks)
+            self._sample.clear()
+        for built in self._crew.run(tasks):
+            assert isinstance(built, Built)
+            if built.order == COARSE:
+                self._show(built, info)
+                continue
+            writer.add(built.nodes, built.payload)
+            depth, cell = built.order
+            for level, node, data in built.above:
+                part = (cell << (3 * (MAX_DEPTH - depth)), data)
+                above.setdefault((level, node), []).append(part)
+            written += built.points
+            self._order.progress(0.45 + 0.5 * written / self._expected, "building")
+        for built in self._crew.run(_encode_tasks(above, self._setup.map.target.itemsize)):
+            writer.add(built.nodes, built.payload)
+
+    def _show(self, built: Built, info: CloudInfo) -> None:
+        """Writes the finer sample's file and says that it is there."""
+        if self._order.coarse is None:
+            return
+        path, tell = self._order.coarse
+        with AtomicFile(path) as out:
+            writer = self._writer(out, info)
+            writer.add(built.nodes, built.payload)
+            points = sum(count for _, count, _ in built.nodes)
+            writer.finish(replace(_totals(self._checks, self._gps), points=points), [])
+            out.commit(durable=False)
+        tell(path)
 
 
 def _first_cube(source: Source) -> Cube:

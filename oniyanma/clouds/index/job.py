@@ -24,13 +24,17 @@ Reporter = Callable[["IndexReport"], None]
 
 @dataclass(frozen=True)
 class IndexReport:
-    """How far indexing is: ``progress`` 0..1, ``stage`` in words; ``info`` when done."""
+    """How far indexing is: ``progress`` 0..1, ``stage`` in words; ``info`` when done.
+
+    ``coarse`` names a COPC file of a finer sample, once, while it is running.
+    """
 
     state: Literal["running", "done", "failed"]
     progress: float = 0.0
     stage: str = ""
     reason: str = ""
     info: CloudInfo | None = None
+    coarse: str = ""
 
 
 class IndexJob:
@@ -148,9 +152,19 @@ def _vec(values: list[float] | None) -> tuple[float, float, float] | None:
     return None if values is None else (values[0], values[1], values[2])
 
 
-def _remove_parts(place: Path) -> None:
+def coarse_place(place: Path) -> Path:
+    """Where the finer sample of an index at ``place`` lies as long as it is shown."""
+    return place.with_name(f".{place.name}.coarse.part")
+
+
+def _remove_parts(place: Path, coarse: bool = False) -> None:
     for part in place.parent.glob(f".{place.name}.*.part"):
-        part.unlink(missing_ok=True)
+        if part == coarse_place(place) and not coarse:
+            continue
+        try:
+            part.unlink(missing_ok=True)
+        except OSError:
+            pass  # still open on Windows: the cache's trim takes it later
 
 
 def _run(request: tuple[Any, ...], report: Reporter, inline: bool) -> IndexReport:
@@ -169,6 +183,10 @@ def _run(request: tuple[Any, ...], report: Reporter, inline: bool) -> IndexRepor
             cancelled=lambda: False,
             workers=0 if inline else 2,
             facts=facts_of,
+            coarse=(
+                coarse_place(Path(place)),
+                lambda path: report(IndexReport("running", 0.5, "building", coarse=str(path))),
+            ),
         )
     except CloudError as error:
         return IndexReport("failed", reason=str(error))
@@ -191,7 +209,7 @@ def main() -> int:
 
     def watch() -> None:
         source.read(1)  # nothing more ever comes: this returns when the parent is gone
-        _remove_parts(Path(request[2]))
+        _remove_parts(Path(request[2]), coarse=True)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -7,7 +7,7 @@ bucket is all that lies in one octree cell; it is built in memory, alone.
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oniyanma.clouds.checks import PointChecks
+from oniyanma.clouds.index import levels
 from oniyanma.clouds.index.levels import (
     Cube,
     cell_indices,
@@ -37,6 +38,11 @@ from oniyanma.clouds.sources.laz import LazFormat, decode
 FINE = 5
 """Levels of the coarse grid below a cell: 32 cells along each side."""
 
+COARSE = (-1, 0)
+"""``Built.order`` of a finer sample's tree."""
+
+COARSE_LEAF = 20_000
+
 Key = tuple[int, int, int, int]
 
 
@@ -44,6 +50,7 @@ Key = tuple[int, int, int, int]
 class Setup:
     """What all tasks of one build have in common.
 
+    Of each run every ``every``-th record comes back for a finer sample (0: none).
     ``path``, ``laszip``, ``record_length`` and ``points_at`` say how to read the source file
     itself; they are empty when its records are sent along.
     """
@@ -57,6 +64,7 @@ class Setup:
     laszip: bytes = b""
     record_length: int = 0
     points_at: int = 0
+    every: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +94,7 @@ class Sorted:
     run: Run
     checks: PointChecks
     gps: tuple[float, float]
+    sample: bytes = b""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +180,9 @@ class Hands:
                 finite = times[np.isfinite(times)]
                 gps = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
         mapped = self.setup.map(records)
-        return Sorted(self._store(start, mapped, _grid_cells(mapped, cube)), checks, gps)
+        every = self.setup.every
+        sample = mapped[::every].tobytes() if every else b""
+        return Sorted(self._store(start, mapped, _grid_cells(mapped, cube)), checks, gps, sample)
 
     def split(self, cube: Cube, base: int, prefix: int, slices: list[tuple[int, int]]) -> list[Run]:
         """Sorts the stretches of one crowded cell by the grid below it, in place."""
@@ -204,14 +215,25 @@ class Hands:
 
     def build(self, cube: Cube, bucket: Bucket) -> Built:
         """All nodes of one bucket."""
-        records = self._read(bucket.slices)
+        return self._build(cube, bucket, self._read(bucket.slices), levels.LEAF_POINTS)
+
+    def coarse(self, cube: Cube, sample: bytes) -> Built:
+        """All nodes of a finer sample's own tree."""
+        records = np.frombuffer(sample, self.setup.map.target)
+        whole = Bucket(0, 0, len(records), [], 0, np.zeros(0, np.int64))
+        built = self._build(cube, whole, records, COARSE_LEAF)
+        return replace(built, points=0, order=COARSE)
+
+    def _build(
+        self, cube: Cube, bucket: Bucket, records: npt.NDArray[Any], leaf_points: int
+    ) -> Built:
         codes = codes_of(records, cube)
         order = np.argsort(codes, kind="stable")
         codes = codes[order]
         priority = priorities(codes)
-        depths = winner_depths(codes, priority, bucket.depth, bucket.top)
-        levels = point_levels(codes, priority, depths, bucket.depth, quotas=bucket.quotas)
-        inner, nodes = group_nodes(codes, levels)
+        depths = winner_depths(codes, priority, bucket.depth, bucket.top, leaf_points)
+        level_of = point_levels(codes, priority, depths, bucket.depth, leaf_points, bucket.quotas)
+        inner, nodes = group_nodes(codes, level_of)
         records = reorder(records, order[inner])
         above: list[tuple[int, int, bytes]] = []
         chunks: list[npt.NDArray[Any]] = []
