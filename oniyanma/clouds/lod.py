@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -79,19 +80,12 @@ def projected_spacing(
     hide nothing, they follow from the bounds.
     """
     rows = np.asarray(view.matrix, np.float64)
-    # a plane a·x + b >= 0 holds for some corner of a box if it holds for centre + |a|·half
-    planes = np.stack(
-        [rows[3] + rows[0], rows[3] - rows[0], rows[3] + rows[1], rows[3] - rows[1], rows[3]]
-    )
-    centre = (tree.mins + tree.maxs) * 0.5
-    half = (tree.maxs - tree.mins) * 0.5
-    value = planes[:, 3, None]
-    reach = np.zeros((5, 1))
-    for axis in range(3):
-        value = value + planes[:, axis, None] * centre[:, axis]
-        reach = reach + np.abs(planes[:, axis, None]) * half[:, axis]
-    seen = np.asarray((value + reach >= 0.0).all(axis=0))
-    nearest = value[4] - reach[4]
+    planes = [rows[3] + rows[0], rows[3] - rows[0], rows[3] + rows[1], rows[3] - rows[1], rows[3]]
+    low, high = np.ascontiguousarray(tree.mins.T), np.ascontiguousarray(tree.maxs.T)
+    seen = np.ones(len(tree.counts), np.bool_)
+    for plane in planes:
+        seen &= _extreme(plane, high, low) >= 0.0
+    nearest = _extreme(rows[3], low, high)
     per_unit = 0.5 * max(
         view.viewport[0] * float(np.sqrt((rows[0, :3] ** 2).sum())),
         view.viewport[1] * float(np.sqrt((rows[1, :3] ** 2).sum())),
@@ -99,6 +93,15 @@ def projected_spacing(
     with np.errstate(divide="ignore"):
         pixels = np.where(nearest > 0.0, tree.spacing * per_unit / nearest, np.inf)
     return pixels, seen
+
+
+def _extreme(plane: FloatArray, where_positive: FloatArray, where_negative: FloatArray) -> Any:
+    """``a·x + b`` (n,) at the corner whose coordinate (3, n) the sign of each factor chooses."""
+    value = np.full(where_positive.shape[1], plane[3])
+    for axis in range(3):
+        corner = where_positive if plane[axis] > 0.0 else where_negative
+        value += plane[axis] * corner[axis]
+    return value
 
 
 def _wanted(tree: Hierarchy, view: ViewParams) -> IntArray:
@@ -112,13 +115,13 @@ def _wanted(tree: Hierarchy, view: ViewParams) -> IntArray:
     depth = tree.keys[:, 0]
     # a parent's spacing bounds its children's, level by level, so the order never breaks the tree
     chosen = np.flatnonzero(keep)
-    by_depth = chosen[np.argsort(depth[chosen], kind="stable")]
-    edges = np.flatnonzero(np.diff(depth[by_depth])) + 1
-    for level in np.split(by_depth, edges):
+    if (np.diff(depth) < 0).any():
+        chosen = chosen[np.argsort(depth[chosen], kind="stable")]
+    for level in np.split(chosen, np.flatnonzero(np.diff(depth[chosen])) + 1):
         inner = level[~rooted[level]]
         above = tree.parents[inner]
         keep[inner] &= keep[above]
         pixels[inner] = np.minimum(pixels[inner], pixels[above])
-    chosen = np.flatnonzero(keep)
-    order = np.lexsort((chosen, depth[chosen], -pixels[chosen]))
-    return chosen[order]
+    chosen = chosen[keep[chosen]]
+    # stable: of equals the coarser one, which may be the parent, comes first
+    return chosen[np.argsort(-pixels[chosen], kind="stable")]
