@@ -33,6 +33,7 @@ def _add(call: Call, args: Args) -> Outcome | Work[dict[str, Any]]:
     with refusing():
         want = measuring.wanted(
             view,
+            call.scene.nearest,
             kind,
             args["points"],
             reference=args.get("reference", "lowest"),

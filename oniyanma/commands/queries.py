@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -81,10 +82,12 @@ def _point(call: Call, args: Args) -> Outcome:
 
     if len(screen) == 2 and not world:
         found = call.scene.pick(*screen, reach=args.get("radius", REACH))
-        return Outcome(queries.picked(view, found, read))
+        return Outcome(queries.picked(view, found, read, "No point there"))
     if len(world) == 3 and not screen:
         x, y, z = world
-        return Outcome(queries.point_at(view, (x, y, z), args.get("radius"), read))
+        radius = args.get("radius", math.inf)
+        found = call.scene.nearest((x, y, z), radius)
+        return Outcome(queries.picked(view, found, read, f"No point within {radius:g} of there"))
     raise InvalidArguments(
         "queryPoint: give x, y and z, or px and py.",
         problems=[{"path": "$", "given": sorted(args), "allowed": "x, y, z or px, py"}],

@@ -23,7 +23,7 @@ from oniyanma.scene.ports import SceneView
 from oniyanma.scene.records import RecordError, next_id
 from oniyanma.scene.sample import nothing, scene_frame, seen, shown_clouds
 from oniyanma.scene.section import Section, SectionBins
-from oniyanma.scene.snap import snap
+from oniyanma.scene.snap import Nearest, snap
 from oniyanma.scene.state import Change, Measurement, SceneState
 from oniyanma.scene.units import Frame, MeasureError
 from oniyanma.scene.volume import SurfaceGrid, checked_polygon, default_cell, volume
@@ -48,6 +48,7 @@ class Wanted:
 
 def wanted(
     view: SceneView,
+    nearest: Nearest,
     kind: str,
     places: Sequence[Sequence[float]],
     *,
@@ -62,7 +63,7 @@ def wanted(
     checked_points(kind, places)
     if kind in ("volume", "profile"):
         frame.refuse_degrees("A volume" if kind == "volume" else "A section")
-    snapped, moved = snap(view, places)
+    snapped, moved = snap(view, nearest, places)
     if kind in ("area", "volume", "profile"):
         snapped, moved = _without_repeats(snapped, moved)
     array = checked_points(kind, snapped)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -39,6 +40,11 @@ class ResidentNode:
     paint: npt.NDArray[np.uint8] | None
     spacing: float  # world units between points at this depth
     version: int = 0
+
+    @cached_property
+    def box(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Lowest and highest LAS integers of the points, (3,) each; not of no points."""
+        return self.xyz.min(axis=0), self.xyz.max(axis=0)
 
 
 class SceneView(Protocol):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oniyanma.clouds.model import CloudInfo, NodeId, Vec3
+from oniyanma.clouds.model import CloudInfo, NodeId
 from oniyanma.scene import density as density_module
 from oniyanma.scene.classes import class_name
 from oniyanma.scene.density import DensityGrid
@@ -24,7 +24,6 @@ from oniyanma.scene.ports import SceneView
 from oniyanma.scene.records import RecordError
 from oniyanma.scene.sample import (
     Seen,
-    nearest,
     nothing,
     open_clouds,
     other_crs,
@@ -155,7 +154,7 @@ def attribute_values(one: Seen, key: str, read: Mapping[NodeId, Values | None]) 
     raw = one.node.attributes.get(key, read.get(one.node.id))
     if raw is None or np.ndim(raw) != 1 or len(raw) != len(one.mask):
         return None
-    return real_values(one.info, key, raw[one.mask])
+    return real_values(one.info, key, raw[one.some])
 
 
 def real_values(info: CloudInfo, key: str, raw: Values) -> Values:
@@ -188,14 +187,21 @@ def distribution(blocks: Callable[[], Iterable[Values]], bins: int) -> dict[str,
             low, high, first = a, b, values[0].item()
         low, high = min(low, a), max(high, b)
         count += len(values)
-        total += float((values.astype(np.float64) - float(first)).sum())
+        total += float((np.asarray(values, dtype=np.float64) - float(first)).sum())
     if low is None or high is None or first is None:
         return {"min": None, "max": None, "mean": None, "count": 0, "points": 0, "bins": []}
     mean = min(max(float(first) + total / count, float(low)), float(high))
-    edges = np.linspace(float(low), float(high), bins + 1) if high > low else np.array([low, high])
+    edges = np.linspace(float(low), float(high), bins + 1)
+    if not (np.diff(edges) > 0.0).all():  # closer together than floats can part
+        edges = np.array([float(low), float(high)])
     counts = np.zeros(len(edges) - 1, dtype=np.int64)
-    for values in blocks():
-        counts += np.histogram(values.astype(np.float64), bins=edges)[0]
+    if len(counts) == 1:
+        counts[0] = count
+    else:
+        span = (float(low), float(high))
+        for values in blocks():
+            reals = np.asarray(values, dtype=np.float64)
+            counts += np.histogram(reals, bins=len(counts), range=span)[0]
     rows = [
         {"from": float(edges[i]), "to": float(edges[i + 1]), "count": int(n)}
         for i, n in enumerate(counts)
@@ -231,26 +237,11 @@ def _noted(
     return answer
 
 
-def point_at(
-    view: SceneView,
-    target: Vec3,
-    radius: float | None,
-    read: ReadPoint,
-) -> dict[str, Any]:
-    """The seen point nearest to a world place; ``found`` false with the reason in ``note``."""
-    found = nearest(view, target, math.inf if radius is None else radius)
+def picked(view: SceneView, found: Pick | None, read: ReadPoint, missed: str) -> dict[str, Any]:
+    """What is known of a point that was picked; ``distance`` as the pick has it. ``found``
+    false with the reason in ``note``: that nothing can be seen at all, or what was ``missed``."""
     if found is None:
-        here = next(iter(seen(view)), None)
-        why = nothing(view) if here is None else f"No seen point within {radius:g} of this place"
-        return {"found": False, "points": 0, "basis": "resident", "note": why}
-    one, index, distance = found
-    return point_facts(view, one, index, read(one)) | {"distance": distance}
-
-
-def picked(view: SceneView, found: Pick | None, read: ReadPoint) -> dict[str, Any]:
-    """What is known of a point picked on the screen; ``distance`` in logical pixels."""
-    if found is None:
-        why = nothing(view) if next(iter(seen(view)), None) is None else "No point there"
+        why = nothing(view) if next(iter(seen(view)), None) is None else missed
         return {"found": False, "points": 0, "basis": "resident", "note": why}
     one = next(o for o in seen(view, found.node.cloud) if o.node.id == found.node)
     return point_facts(view, one, found.index, read(one)) | {"distance": found.distance}

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from oniyanma.clouds.model import CloudInfo, Vec3
-from oniyanma.rules.block import PointBlock
-from oniyanma.scene.edits import block_of
+from oniyanma.clouds.model import CloudInfo
 from oniyanma.scene.ports import CLIPPED, DELETED, HIDDEN, ResidentNode, SceneView
 from oniyanma.scene.records import RecordError
 from oniyanma.scene.state import CloudEntry, SceneState
@@ -25,7 +24,7 @@ Mask = npt.NDArray[np.bool_]
 GONE = HIDDEN | DELETED | CLIPPED
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Seen:
     """A node with the mask of its points that can be seen, bool (n,)."""
 
@@ -33,13 +32,19 @@ class Seen:
     info: CloudInfo
     mask: Mask
 
-    @property
+    @cached_property
     def count(self) -> int:
         return int(np.count_nonzero(self.mask))
 
+    @property
+    def some(self) -> Mask | slice:
+        """What takes the seen points out of an array of the node: all of it where it can."""
+        return slice(None) if self.count == len(self.mask) else self.mask
+
     def axis(self, axis: int) -> Floats:
         """World coordinates of the seen points along one axis."""
-        values: Floats = self.node.xyz[self.mask, axis] * self.info.scale[axis]
+        values: Floats = self.node.xyz[self.some, axis].astype(np.float64)
+        values *= self.info.scale[axis]
         values += self.info.offset[axis]
         return values
 
@@ -49,15 +54,13 @@ class Seen:
 
     def classes(self) -> npt.NDArray[np.uint8]:
         """Their classes after the edits."""
-        return self.node.classification[self.mask]
-
-    def block(self) -> PointBlock:
-        """All points of the node, as rules and attributes want them."""
-        return block_of(self.node.id.cloud, self.info, self.node.xyz, self.node.attributes)
+        return self.node.classification[self.some]
 
     def bounds(self) -> tuple[Floats, Floats]:
-        """Lowest and highest world coordinates of all points of the node."""
-        return self.block().bounds
+        """Lowest and highest world coordinates of all points of the node, (3,) each."""
+        scale, offset = np.asarray(self.info.scale), np.asarray(self.info.offset)
+        a, b = (corner * scale + offset for corner in self.node.box)
+        return np.minimum(a, b), np.maximum(a, b)
 
 
 def hidden_table(state: SceneState) -> Mask:
@@ -135,30 +138,3 @@ def other_crs(view: SceneView) -> str | None:
     if not odd:
         return None
     return f"Not in the scene's CRS ({first.name}), taken as they are: {', '.join(odd)}."
-
-
-def nearest(view: SceneView, target: Vec3, radius: float) -> tuple[Seen, int, float] | None:
-    """The seen point nearest to a world place, in space: its node, index and distance.
-
-    None with no point within ``radius`` (which may be infinite). Distances are of the numbers
-    as they are, in the unit of the coordinates. Nodes too far away are not looked into.
-    """
-    at = np.asarray(target, dtype=np.float64)
-    best: tuple[Seen, int, float] | None = None
-    limit = radius
-    nodes: list[tuple[float, int, Seen]] = []
-    for one in seen(view):
-        low, high = one.bounds()
-        gap = np.maximum(np.maximum(low - at, at - high), 0.0)
-        nodes.append((float(np.sqrt((gap * gap).sum())), len(nodes), one))
-    for gap_, _, one in sorted(nodes, key=lambda n: n[:2]):
-        if gap_ > limit:
-            break
-        index = np.flatnonzero(one.mask)
-        d = one.xyz() - at
-        away = np.sqrt((d * d).sum(axis=1))
-        k = int(np.argmin(away))
-        if away[k] <= limit and (best is None or away[k] < best[2]):
-            best = one, int(index[k]), float(away[k])
-            limit = best[2]
-    return best

@@ -9,7 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from oniyanma.clouds.model import METRE, CloudInfo, Crs, Dimension, NodeId, NodeKey, Vec3
+from oniyanma.scene.edits import BlockState, block_of
+from oniyanma.scene.picking import Pick, nearest
 from oniyanma.scene.ports import ResidentNode
+from oniyanma.scene.resident import Held
 from oniyanma.scene.state import CloudEntry, SceneState
 
 UTM: Vec3 = (432_000.0, 5_312_000.0, 800.0)
@@ -92,6 +95,14 @@ class View:
 
     def color_range(self, cloud: str) -> tuple[float, float]:
         return (0.0, 1.0)
+
+    def nearest(self, place: Vec3, radius: float) -> Pick | None:
+        held = [
+            Held(n, BlockState(block_of(n.id.cloud, self.infos[n.id.cloud], n.xyz, {})), 0, i)
+            for i, n in enumerate(self.resident())
+        ]
+        hidden = self.state.hidden_classes
+        return nearest(held, place, radius=radius, hidden_classes=hidden)
 
     def display_scale(self) -> Vec3:
         return (1.0, 1.0, 1.0)

@@ -145,7 +145,7 @@ def test_a_point_is_answered_with_its_integers_and_every_attribute() -> None:
     target = world(xyz)[17] + [0.0004, 0.0, 0.0]
     at: Vec3 = (float(target[0]), float(target[1]), float(target[2]))
     stored = {**attributes, "classification": np.full(50, 1, np.uint8)}
-    answer = queries.point_at(view, at, None, lambda seen: stored)
+    answer = queries.picked(view, view.nearest(at, math.inf), lambda seen: stored, "")
     assert answer["raw"] == xyz[17].tolist()
     assert (answer["x"], answer["y"], answer["z"]) == tuple(world(xyz)[17])
     assert answer["attributes"]["intensity"] == 17
@@ -155,11 +155,14 @@ def test_a_point_is_answered_with_its_integers_and_every_attribute() -> None:
     assert answer["distance"] == pytest.approx(0.0004, rel=1e-3)
 
 
-def test_no_point_within_the_radius_says_so() -> None:
+def test_no_point_within_the_radius_or_in_view_says_so() -> None:
     view = View([node(ints(5))])
-    answer = queries.point_at(view, (0.0, 0.0, 0.0), 3.0, lambda seen: {})
+    found = view.nearest((0.0, 0.0, 0.0), 3.0)
+    answer = queries.picked(view, found, lambda seen: {}, "No point within 3 of there")
     assert (answer["found"], answer["points"]) == (False, 0)
-    assert "within 3" in answer["note"]
+    assert answer["note"] == "No point within 3 of there"
+    hidden = View([node(ints(5), flags=HIDDEN)])
+    assert "hidden" in queries.picked(hidden, None, lambda seen: {}, "x")["note"]
 
 
 @settings(max_examples=40, deadline=None)
@@ -185,7 +188,7 @@ def test_snapping_gives_the_nearest_seen_point_exactly(seed: int, count: int) ->
         ]
     )
     place = world(rng.integers(0, 5000, (1, 3)).astype(np.int32))[0]
-    (point,), (moved,) = snap(view, [place.tolist()], math.inf)
+    (point,), (moved,) = snap(view, view.nearest, [place.tolist()], math.inf)
     away = np.sqrt(((good - place) ** 2).sum(axis=1))
     assert point in {tuple(p) for p in good.tolist()}
     assert moved == pytest.approx(away.min(), rel=1e-12)
@@ -194,9 +197,10 @@ def test_snapping_gives_the_nearest_seen_point_exactly(seed: int, count: int) ->
 def test_snapping_refuses_a_place_far_from_every_point() -> None:
     view = View([node(ints(5), spacing=0.5)])
     with pytest.raises(MeasureError, match="point 2"):
-        snap(view, [world(view.nodes[0].xyz)[0].tolist(), [0.0, 0.0, 0.0]])
+        snap(view, view.nearest, [world(view.nodes[0].xyz)[0].tolist(), [0.0, 0.0, 0.0]])
     with pytest.raises(MeasureError, match="hidden"):
-        snap(View([node(ints(5), flags=HIDDEN)]), [[0.0, 0.0, 0.0]])
+        gone = View([node(ints(5), flags=HIDDEN)])
+        snap(gone, gone.nearest, [[0.0, 0.0, 0.0]])
 
 
 def grid_node(side: int = 60, step: int = 500, z: Any = 0) -> Any:
@@ -213,14 +217,14 @@ def test_a_volume_is_taken_of_the_seen_points_and_says_how_full_its_cells_were()
     view = View([node(xyz)])
     corners = [(9.5, 9.5), (20.5, 9.5), (20.5, 20.5), (9.5, 20.5)]
     places = [[UTM[0] + x, UTM[1] + y, UTM[2]] for x, y in corners]
-    want = measuring.wanted(view, "volume", places, cell=0.5)
+    want = measuring.wanted(view, view.nearest, "volume", places, cell=0.5)
     values = measuring.values_of(want, measuring.resident_blocks(view), 0, "resident")
     assert values["referenceZ"] == pytest.approx(UTM[2])
     assert values["plan"] == pytest.approx(121.0)
     assert values["value"] == pytest.approx(3.0 * 21 * 21 / 4, rel=0.02)
     assert (values["emptyShare"], values["basis"]) == (0.0, "resident")
     assert values["density"] == pytest.approx(4.0, rel=0.02)
-    auto = measuring.wanted(view, "volume", places)
+    auto = measuring.wanted(view, view.nearest, "volume", places)
     points = measuring.resident_inside(view, auto)
     assert (
         measuring.values_of(auto, measuring.resident_blocks(view), points, "resident")["cell"]
@@ -236,7 +240,7 @@ def test_a_profile_measures_the_points_beside_the_line() -> None:
         [UTM[0] + 2.0, UTM[1] + 5.0, UTM[2] + 0.2],
         [UTM[0] + 12.0, UTM[1] + 5.0, UTM[2] + 1.2],
     ]
-    want = measuring.wanted(view, "profile", places, width=0.2)
+    want = measuring.wanted(view, view.nearest, "profile", places, width=0.2)
     values = measuring.values_of(want, measuring.resident_blocks(view), 0, "resident")
     assert values["value"] == pytest.approx(10.0)
     assert values["points"] == 21
@@ -247,7 +251,9 @@ def test_a_profile_measures_the_points_beside_the_line() -> None:
 def test_corners_that_snap_to_one_point_are_one_corner() -> None:
     view = View([node(grid_node())])
     places = [(0, 0), (0.1, 0), (5, 0), (5, 5), (0, 5)]
-    want = measuring.wanted(view, "area", [[UTM[0] + x, UTM[1] + y, UTM[2]] for x, y in places])
+    want = measuring.wanted(
+        view, view.nearest, "area", [[UTM[0] + x, UTM[1] + y, UTM[2]] for x, y in places]
+    )
     assert len(want.points) == 4
     assert measuring.values_of(want, None, 0, "")["value"] == pytest.approx(25.0)
 
