@@ -259,7 +259,7 @@ def point_facts(
     raw = [int(v) for v in node.xyz[index]]
     x, y, z = (raw[i] * info.scale[i] + info.offset[i] for i in range(3))
     values: dict[str, Any] = {}
-    known = {d.name for d in info.dimensions} or set(attributes)
+    known = {d.name for d in info.dimensions} | {"classification"}
     for name, array in attributes.items():
         if name not in known:
             continue  # packed fields and what is only derived
