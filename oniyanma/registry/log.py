@@ -18,6 +18,9 @@ from oniyanma.registry.actor import Actor
 GENESIS: Final = "0" * 64
 """What stands for the line before the first."""
 
+INSTRUCTION: Final = 200
+"""How much of the start of an instruction is kept."""
+
 LogOutcome = Literal["ok", "preview", "refused", "failed", "cancelled"]
 
 
@@ -102,7 +105,7 @@ def actor_json(actor: Actor) -> dict[str, Any]:
     """An actor as a log line holds it: never with the token that let it in."""
     result: dict[str, Any] = {"kind": actor.kind, "name": actor.name}
     if actor.instruction:
-        result["instruction"] = actor.instruction
+        result["instruction"] = actor.instruction[:INSTRUCTION]
     if actor.participant != "local":
         result["participant"] = actor.participant
     return result
