@@ -43,9 +43,9 @@ from oniyanma.clouds.sources.laz_sample import GRID, ChunkPlan
 logging.getLogger("laspy").setLevel(logging.CRITICAL)  # what it logs, our warnings say
 
 SAMPLE_DECODE = 3_100_000  # points decoded for a sample: about 0.6 s of two cores
-SAMPLE_BASE = 400  # points decoded of a chunk that is not decoded whole
-SAMPLE_CHUNKS = 256  # of which at most so many are begun
-SAMPLE_CANDIDATES = 1024  # and the ways of at most so many looked at
+SAMPLE_BASE = 500  # points decoded of a chunk that is not decoded whole
+SAMPLE_CHUNKS = 640  # of which at most so many are begun
+SAMPLE_CANDIDATES = 2048  # and the ways of at most so many looked at
 WHOLE_FILE = 64 << 20  # an uncompressed file up to this size is read whole for a sample
 
 
@@ -388,10 +388,9 @@ class LasSource:
         plan = self._plan(stream, chunks)
         seen = np.zeros(GRID * GRID, dtype=np.int64)
         found: list[npt.NDArray[np.uint8]] = []
-        chosen = plan.choose(decode_points // 2, seen)
-        wanted = {int(i): (chunks[int(i)].points, 0) for i in chosen}
-        begun = {int(i) for i in even(len(chunks), SAMPLE_CHUNKS)} - set(wanted)
-        wanted.update({i: (min(SAMPLE_BASE, chunks[i].points), 0) for i in begun})
+        begun = {int(i) for i in plan.begin(SAMPLE_CHUNKS)}
+        wanted = {i: (min(SAMPLE_BASE, chunks[i].points), 0) for i in begun}
+        share = 2
         left = decode_points
         while wanted:
             rows = self._starts(stream, [(chunks[i], *wanted[i]) for i in sorted(wanted)])
@@ -399,11 +398,12 @@ class LasSource:
             seen += plan.cells(array["X"], array["Y"])
             found.append(rows)
             left -= len(array)
-            chosen = plan.choose(min(left, decode_points // 5), seen)
-            have = decode_points - left
-            if not len(chosen) and have < min(count, decode_points):  # covered, but too few points
+            chosen = plan.choose(min(left, decode_points // share), seen)
+            share = 5  # the first guess is for half of the points, later ones correct it
+            lacking = max(min(count, decode_points), decode_points * 3 // 4) - decode_points + left
+            if not len(chosen) and lacking > 0:  # all covered: the rest of the time for depth
                 rest = np.flatnonzero(~plan.chosen)
-                chosen = rest[even(len(rest), -(-(count - have) // chunks[0].points))]
+                chosen = rest[even(len(rest), -(-lacking // chunks[0].points))]
                 plan.chosen[chosen] = True
             wanted = {
                 int(i): (chunks[int(i)].points, min(SAMPLE_BASE, chunks[int(i)].points))

@@ -48,6 +48,7 @@ class ChunkPlan:
         share = self._shares(first, following, (high - low) / self._width)
         self._need = counts @ share
         self._need[self._need < _WORTH * counts.sum()] = 0.0
+        self._first = self._cells_of(first)
         self._touched = (share >= 4.0 / _STEPS).astype(np.float32)
         self.chosen = np.zeros(len(counts), dtype=bool)
 
@@ -76,6 +77,21 @@ class ChunkPlan:
         flat += np.arange(len(first))[:, None] * (GRID * GRID)
         bins = np.bincount(flat.ravel(), minlength=len(first) * GRID * GRID)
         return (bins.reshape(len(first), GRID * GRID) / _STEPS).astype(np.float32)
+
+    def _cells_of(self, places: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """(n,) the cell each of ``places`` (n, 2) lies in."""
+        index = ((places - self._low) * (GRID / self._width)).clip(0, GRID - 1).astype(np.int64)
+        return index[:, 0] * GRID + index[:, 1]
+
+    def begin(self, limit: int) -> npt.NDArray[np.int64]:
+        """Numbers of at most ``limit`` chunks whose beginnings lie in as many cells as can be."""
+        order = np.argsort(self._first, kind="stable")
+        cells = self._first[order]
+        starts = np.r_[0, np.flatnonzero(np.diff(cells)) + 1]
+        lengths = np.diff(np.r_[starts, len(cells)])
+        rank = np.empty(len(cells), dtype=np.int64)  # the how-manieth of its cell a chunk is
+        rank[order] = np.arange(len(cells)) - np.repeat(starts, lengths)
+        return np.sort(np.argsort(rank, kind="stable")[:limit])
 
     def cells(self, x: npt.NDArray[np.int32], y: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         """(GRID²,) how many of the points lie in each cell."""
