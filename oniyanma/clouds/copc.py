@@ -6,6 +6,7 @@ Formats: the COPC 1.0 specification (info VLR, hierarchy pages of 32-byte entrie
 from __future__ import annotations
 
 import io
+import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -35,7 +36,15 @@ def node_format(path: str, header: laspy.LasHeader, laz_vlr: bytes) -> NodeForma
         for name, subs in dims.COMPOSED_FIELDS[header.point_format.id].items()
         for sub in subs
     }
-    return NodeFormat(path, laz_vlr, header.point_format.dtype(), subfields)
+    return NodeFormat(path, laz_vlr, header.point_format.dtype(), subfields, _stamp(path))
+
+
+def _stamp(path: str) -> str:
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return ""  # an address, or records in memory
+    return f"{stat.st_ino} {stat.st_size} {stat.st_mtime_ns}"
 
 
 @dataclass(eq=False)

@@ -47,13 +47,15 @@ class NodeError(Exception):
 class NodeFormat:
     """What decoding needs to know of a COPC file.
 
-    ``dtype`` is the packed record; ``subfields`` maps a name to (field, mask, shift) in it.
+    ``dtype`` is the packed record; ``subfields`` maps a name to (field, mask, shift) in it;
+    ``stamp`` tells the file from another one that takes its place.
     """
 
     path: str
     laz_vlr: bytes
     dtype: np.dtype[Any]
     subfields: Mapping[str, tuple[str, int, int]]
+    stamp: str = ""
 
     @property
     def names(self) -> frozenset[str]:

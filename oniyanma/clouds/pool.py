@@ -266,7 +266,7 @@ def run_here(task: Task, files: Files) -> Outcome:
     """Does one task in this process."""
 
     def read_at(offset: int, size: int) -> bytes:
-        return files.read_at(task.format.path, offset, size)
+        return files.read_at(task.format, offset, size)
 
     try:
         if isinstance(task.work, Page):

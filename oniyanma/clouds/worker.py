@@ -26,18 +26,20 @@ Layout = list[tuple[str, str, tuple[int, ...]]]
 
 
 class Files:
-    """Opened files by path, at most a few at a time."""
+    """Opened files, at most a few at a time; one that was replaced is opened again."""
 
     def __init__(self, limit: int = 16) -> None:
         self._limit = limit
-        self._open: dict[str, ByteSource] = {}
+        self._open: dict[tuple[str, str], ByteSource] = {}
 
-    def read_at(self, path: str, offset: int, size: int) -> bytes:
-        source = self._open.get(path)
+    def read_at(self, fmt: NodeFormat, offset: int, size: int) -> bytes:
+        """Bytes of the file that ``fmt`` describes. Raises OSError or `CloudError`."""
+        key = (fmt.path, fmt.stamp)
+        source = self._open.get(key)
         if source is None:
             while len(self._open) >= self._limit:
                 self._open.pop(next(iter(self._open))).close()
-            source = self._open[path] = open_bytes(path)
+            source = self._open[key] = open_bytes(fmt.path)
         return source.read_at(offset, size)
 
     def close(self) -> None:
@@ -98,7 +100,7 @@ def _answer(
     fmt = formats[request[1]]
 
     def read_at(offset: int, size: int) -> bytes:
-        return files.read_at(fmt.path, offset, size)
+        return files.read_at(fmt, offset, size)
 
     try:
         if request[0] == "page":

@@ -303,6 +303,19 @@ def test_what_cannot_be_opened_is_refused_and_an_id_is_used_once(inline, copc, t
         inline.open(str(copc), id="a")
 
 
+def test_a_file_that_was_replaced_is_read_anew_when_opened_again(store, copc, tmp_path):
+    file = tmp_path / "a.copc.laz"
+    shutil.copy(copc, file)
+    load(store, everything(store.open(str(file), id="a")))
+    store.close_cloud("a")
+    other = write_las(tmp_path / "b.las", terrain(30_000, seed=8))
+    build_copc(open_source(str(other)), file, workers=0)
+    nodes = load(store, everything(store.open(str(file), id="a")))
+    records = all_records(other)
+    truth = np.stack([records[a] for a in "XYZ"], axis=1)
+    assert np.array_equal(sorted_rows(xyz_of(nodes)), sorted_rows(truth))
+
+
 def test_the_original_is_streamed_at_full_resolution(inline, ground):
     cloud = inline.open(str(ground), id="a")
     assert sum(len(chunk) for chunk in cloud.source().records()) == 150_000
