@@ -36,6 +36,7 @@ Bounds = tuple[Vec3, Vec3]
 
 EVERYWHERE: Bounds = ((-math.inf,) * 3, (math.inf,) * 3)
 _CHUNK = 16_384  # points whose temporaries stay in the cache
+_FEW = 1500  # points that are sooner asked themselves than their box
 _SLACK = 1e-9  # relative: what rounding may move a box's corner, amply
 
 
@@ -272,10 +273,10 @@ def _table(classes: frozenset[int]) -> Mask:
 
 def _shape(shape: Box | Prism | Polygon, points: PointBlock) -> Decision:
     side = None if points.side is None else points.side(shape)
-    if side is None:
+    if side is None and len(points) >= _FEW:
         low, high = points.bounds
         side = int(classify_boxes(shape, low[None], high[None])[0])
-    if side != EDGE:
+    if side is not None and side != EDGE:
         return side == IN
     if isinstance(shape, Prism):
         test = _compiled_prism(shape).test

@@ -20,35 +20,52 @@ Sides = npt.NDArray[np.uint8]
 OUT, IN, EDGE = 0, 1, 2
 MAX_CELLS = 1 << 20
 _COARSE = 8  # cells of the fine raster along one side of a coarse block
+_FEW = 100_000  # points × edges for which drawing a raster does not pay
 _PAIRS = 1 << 19  # points × edges tested at once
 
 
+class Edges:
+    """The edges of a polygon (k, 2), made ready for the exact test."""
+
+    def __init__(self, polygon: Floats) -> None:
+        xi, yi = polygon[:, 0], polygon[:, 1]
+        xj, yj = np.roll(xi, 1), np.roll(yi, 1)
+        use = yi != yj if len(polygon) >= 3 else np.zeros(len(polygon), np.bool_)
+        self._xi, self._yi, self._yj = xi[use], yi[use], yj[use]
+        self._dx, self._dy = (xj - xi)[use], (yj - yi)[use]
+        self._low, self._high = np.minimum(yi, yj)[use], np.maximum(yi, yj)[use]
+        # Rounding moves a crossing by less than this.
+        slack = 1e-9 * float(np.abs(polygon).max(initial=0.0))
+        self._right = np.maximum(xi, xj)[use] + slack
+
+    def contain(self, x: Floats, y: Floats) -> Mask:
+        """The exact test, (n,) each. Elementwise: no order matters."""
+        n = len(x)
+        inside = np.zeros(n, np.bool_)
+        if n == 0:
+            return inside
+        # Left out: edges above or below all points, or left of all of them.
+        use = (self._low <= y.max()) & (self._high > y.min()) & (self._right >= x.min())
+        near = np.flatnonzero(use)
+        if not len(near):
+            return inside
+        yi, yj = self._yi[near], self._yj[near]
+        step = max(1, _PAIRS // len(near))
+        for start in range(0, n, step):
+            py = y[start : start + step, None]
+            point, edge = np.nonzero((yi > py) != (yj > py))
+            edge = near[edge]
+            point += start
+            at = self._dx[edge] * (y[point] - self._yi[edge]) / self._dy[edge] + self._xi[edge]
+            left = point[x[point] < at]
+            count = np.bincount(left - start, minlength=len(py))
+            inside[start : start + step] = count & 1
+        return inside
+
+
 def even_odd(x: Floats, y: Floats, polygon: Floats) -> Mask:
-    """The exact test, (n,) each, against a polygon (k, 2). Elementwise: no order matters."""
-    n, k = len(x), len(polygon)
-    inside = np.zeros(n, np.bool_)
-    if k < 3 or n == 0:
-        return inside
-    xi, yi = polygon[:, 0], polygon[:, 1]
-    xj, yj = np.roll(xi, 1), np.roll(yi, 1)
-    # Edges that no point can cross: level, above or below all, or left of all (by more than
-    # rounding can move a crossing).
-    low, high = np.minimum(yi, yj), np.maximum(yi, yj)
-    slack = 1e-9 * float(np.abs(xi).max())
-    use = (yi != yj) & (low <= y.max()) & (high > y.min())
-    use &= np.maximum(xi, xj) + slack >= x.min()
-    xi, yi, xj, yj = xi[use], yi[use], xj[use], yj[use]
-    if not len(xi):
-        return inside
-    step = max(1, _PAIRS // max(1, len(xi)))
-    for start in range(0, n, step):
-        px, py = x[start : start + step, None], y[start : start + step, None]
-        crossed = (yi > py) != (yj > py)
-        point, edge = np.nonzero(crossed)
-        at = (xj - xi)[edge] * (py[point, 0] - yi[edge]) / (yj - yi)[edge] + xi[edge]
-        left = point[px[point, 0] < at]
-        inside[start : start + step] = np.bincount(left, minlength=len(px)) & 1
-    return inside
+    """The exact test of (n,) points against a polygon (k, 2)."""
+    return Edges(polygon).contain(x, y)
 
 
 class PolygonRaster:
@@ -56,6 +73,7 @@ class PolygonRaster:
 
     def __init__(self, polygon: Sequence[tuple[float, float]], cell: float = 0.0) -> None:
         self.polygon: Floats = np.asarray(polygon, dtype=np.float64).reshape(-1, 2)
+        self.edges = Edges(self.polygon)
         low, high = self.polygon.min(axis=0), self.polygon.max(axis=0)
         size = high - low
         reach = float(np.abs(self.polygon).max()) + float(size.max())
@@ -71,13 +89,13 @@ class PolygonRaster:
 
     def contains(self, x: Floats, y: Floats) -> Mask:
         """Even-odd for (n,) finite coordinates."""
-        if len(x) * len(self.polygon) < 100_000:
-            return even_odd(x, y, self.polygon)
+        if self._grid is None and len(x) * len(self.polygon) < _FEW:
+            return self.edges.contain(x, y)
         values = self.grid.ravel().take(self._cells(x, y))
         inside: Mask = values == IN
         edge = np.flatnonzero(values == EDGE)
         if edge.size:
-            inside[edge] = even_odd(x[edge], y[edge], self.polygon)
+            inside[edge] = self.edges.contain(x[edge], y[edge])
         return inside
 
     def rectangles(self, low: Floats, high: Floats) -> Sides:
