@@ -7,6 +7,7 @@ click gives its exact coordinates, which snap to themselves.)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from oniyanma.clouds.model import Vec3
@@ -15,16 +16,10 @@ from oniyanma.scene.ports import SceneView
 from oniyanma.scene.sample import nothing, seen
 from oniyanma.scene.units import MeasureError
 
-REACH = 4.0  # spacings of the coarsest node that is seen
-
+REACH = 4.0  # spacings of the resident points around the one that was found
 
 Nearest = Callable[[Vec3, float], Pick | None]
 """The visible point nearest to a place within a radius: `Scene.nearest`."""
-
-
-def default_reach(view: SceneView) -> float:
-    """How far a place may be from a point: four spacings of the coarsest resident node."""
-    return REACH * max((node.spacing for node in view.resident()), default=0.0)
 
 
 def snap(
@@ -35,16 +30,19 @@ def snap(
 ) -> tuple[list[Vec3], list[float]]:
     """Exact points for places, and how far each was moved.
 
-    MeasureError names the first place with no seen point within ``reach`` (None: the default).
+    A place may be as far from its point as ``reach``; None: four times the spacing of the
+    points there, as they are resident. MeasureError names the first one that is farther away.
     """
-    limit = default_reach(view) if reach is None else reach
     points: list[Vec3] = []
     moved: list[float] = []
     for number, place in enumerate(places, 1):
         x, y, z = (float(v) for v in place)
-        found = nearest((x, y, z), limit)
-        if found is None:
-            if next(iter(seen(view)), None) is None:
+        found = nearest((x, y, z), math.inf if reach is None else reach)
+        limit = reach
+        if found is not None and limit is None:
+            limit = REACH * spacing_at(view, found)
+        if found is None or limit is None or found.distance > limit:
+            if found is None and next(iter(seen(view)), None) is None:
                 raise MeasureError(f"There is nothing to measure: {nothing(view)}.")
             raise MeasureError(
                 f"No visible point lies within {limit:.6g} of point {number} ({x:.3f}, {y:.3f}, "
@@ -53,3 +51,15 @@ def snap(
         points.append(found.position)
         moved.append(found.distance)
     return points, moved
+
+
+def spacing_at(view: SceneView, point: Pick) -> float:
+    """The finest spacing of the resident nodes around a point, in world units."""
+    around = [
+        node.spacing
+        for node in view.resident()
+        if node.id.cloud == point.node.cloud
+        and (node.box[0] <= point.integers).all()
+        and (node.box[1] >= point.integers).all()
+    ]
+    return min(around, default=0.0)

@@ -203,6 +203,21 @@ def test_snapping_refuses_a_place_far_from_every_point() -> None:
         snap(gone, gone.nearest, [[0.0, 0.0, 0.0]])
 
 
+def test_how_far_a_place_may_be_goes_by_the_points_around_it() -> None:
+    """Four spacings of the finest node there: a coarse one elsewhere lends no reach."""
+    fine = node(ints(400, 3, 10_000), spacing=0.5)
+    coarse = node(ints(400, 4, 10_000) + np.int32(900_000), place=1, spacing=16.0)
+    view = View(
+        [node(np.vstack([fine.xyz[:5], coarse.xyz[:5]]), place=2, spacing=32.0), fine, coarse]
+    )
+    top = world(fine.xyz)[np.argmax(fine.xyz[:, 2])]
+    snap(view, view.nearest, [(top + np.array([0.0, 0.0, 1.9])).tolist()])
+    with pytest.raises(MeasureError, match="within 2 of point 1"):
+        snap(view, view.nearest, [(top + np.array([0.0, 0.0, 2.1])).tolist()])
+    high = world(coarse.xyz)[np.argmax(coarse.xyz[:, 2])]
+    snap(view, view.nearest, [(high + np.array([0.0, 0.0, 60.0])).tolist()])
+
+
 def grid_node(side: int = 60, step: int = 500, z: Any = 0) -> Any:
     x, y = np.meshgrid(np.arange(side) * step, np.arange(side) * step)
     height = np.broadcast_to(np.asarray(z, np.int32), x.shape)

@@ -271,6 +271,15 @@ def test_a_batch_on_real_points_is_seen_accepted_and_reverted_after_other_edits(
     assert (lines[0]["actor"]["name"], lines[0]["proposedBy"]["name"]) == ("Aiko", "model-1")
 
 
+def test_a_lasso_on_the_screen_is_in_no_batch(desk: Desk) -> None:
+    """It would be another piece of the world by the time somebody accepts it."""
+    lasso = {"points": [[0, 0], [9, 0], [9, 9]], "space": "screen"}
+    commands = [{"name": "selectPolygon", "args": lasso}]
+    answer = desk("proposeBatch", MODEL, title="x", commands=commands)
+    assert answer["error"]["code"] == "invalid_arguments"
+    assert "world" in answer["error"]["problems"][0]["allowed"]
+
+
 def test_a_machine_undoes_no_accepted_batch_but_reverts_its_own(desk: Desk) -> None:
     commands = [{"name": "selectWhere", "args": {"classes": [6]}}, HIDE]
     desk.ok("proposeBatch", MODEL, title="b", commands=commands)
