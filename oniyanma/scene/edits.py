@@ -9,6 +9,7 @@ edit costs its own evaluation, and an undo or redo only the points it touches.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,7 @@ class CompiledEdit:
     """An edit with the event it belongs to; its box stands in `EditProgram.lows`/``highs``."""
 
     seq: int
+    op: int  # which operation of the program it is part of
     edit: PointEdit
     value: Any  # class number, RGBA or None
 
@@ -60,6 +62,7 @@ class EditProgram:
         self.events: tuple[Event, ...] = ()
         self.edits: list[CompiledEdit] = []
         self.ops: list[_Op] = []
+        self._turns: list[int] = []
         self.attributes: frozenset[str] = frozenset()  # that the rules of the edits read
         self._boxes = np.zeros((16, 2, 3))
         self._of_step: dict[int, range] = {}
@@ -74,6 +77,14 @@ class EditProgram:
         """Boxes of the edits, (n, 2, 3): lowest and highest corner; infinite where open."""
         return self._boxes[: len(self.edits)]
 
+    def first_edit(self, op: int) -> int:
+        """The first edit of an operation or a later one."""
+        return bisect_left(self.edits, op, key=lambda edit: edit.op)
+
+    def turns_from(self, op: int) -> list[int]:
+        """Operations that undo, redo or clear, from one on."""
+        return self._turns[bisect_left(self._turns, op) :]
+
     def continues(self, events: Sequence[Event]) -> bool:
         """Whether ``events`` begin with what was read so far."""
         n = len(self.events)
@@ -82,6 +93,8 @@ class EditProgram:
     def extend(self, events: Sequence[Event]) -> None:
         """Read on in a longer log. ``events`` begin with those read so far."""
         for event in events[len(self.events) :]:
+            if event.kind != "step":
+                self._turns.append(len(self.ops))
             self.ops.append(self._step(event) if event.kind == "step" else self._turn(event))
         self.events = tuple(events)
 
@@ -89,6 +102,7 @@ class EditProgram:
         """A copy that can be extended on its own."""
         other = EditProgram(within=self.within)
         other.events, other.edits, other.ops = self.events, self.edits.copy(), self.ops.copy()
+        other._turns = self._turns.copy()
         other.attributes, other._boxes = self.attributes, self._boxes.copy()
         other._of_step = self._of_step.copy()
         other._active = self._active.copy()
@@ -121,7 +135,7 @@ class EditProgram:
             if len(self.edits) == len(self._boxes):
                 self._boxes = np.concatenate((self._boxes, np.zeros_like(self._boxes)))
             self._boxes[len(self.edits)] = box
-            self.edits.append(CompiledEdit(event.seq, edit, _value(edit)))
+            self.edits.append(CompiledEdit(event.seq, len(self.ops), edit, _value(edit)))
             self.attributes |= attributes_of(edit.rule)
         self._of_step[event.seq] = range(first, len(self.edits))
         self._active.add(event.seq)
@@ -214,30 +228,34 @@ class BlockState:
     def advance(self, program: EditProgram) -> bool:
         """Take in the events not seen yet; whether anything changed."""
         self._program = program
-        ops = program.ops[self._done :]
-        if not ops:
+        if self._done == len(program.ops):
             self.events = program.events
             return False
         self._own = False
         near = self._near(program)
-        many = int(near.sum()) >= _INDEX_FROM and self.n >= 256
+        many = len(near) >= _INDEX_FROM and self.n >= 256
         before = self._changed
-        for op in ops:
+        edits = program.edits
+        here = [edits[i].op for i in near] + program.turns_from(self._done)
+        by_op: dict[int, list[int]] = {}
+        for index in near:
+            by_op.setdefault(edits[index].op, []).append(index)
+        for number in sorted(set(here)):
+            op = program.ops[number]
             hits = [
                 (i, hit)
-                for i in range(op.first, op.last)
-                if near[i] and (hit := self._hit(program, i, many)) is not None
+                for i in by_op.get(number, ())
+                if (hit := self._hit(program, i, many)) is not None
             ]
             for index, hit in hits:
                 self._hits[index] = hit
                 self._applied.append(index)
                 self._apply(index)
                 self._changed = op.seq
-            turned = [i for i in (*op.off, *op.on) if i in self._hits]
-            if turned:
+            if any(i in self._hits for i in (*op.off, *op.on)):
                 self._turn(set(op.off), set(op.on))
                 self._changed = op.seq
-            self._done += 1
+        self._done = len(program.ops)
         self.events = program.events
         self._own = False
         return self._changed != before
@@ -259,20 +277,20 @@ class BlockState:
                 flags[at] |= HIDDEN if edit.edit.kind == "hide" else DELETED
         return PointState(classes, flags != 0 if flags.any() else None)
 
-    def _near(self, program: EditProgram) -> Mask:
-        """Which edits' boxes meet this block's, bool (edits,); those done are left out."""
-        boxes = program.boxes
-        near = np.zeros(len(boxes), np.bool_)
-        first = next((op.first for op in program.ops[self._done :] if op.last), len(boxes))
-        if self.n and first < len(boxes):
-            low, high = self.points.bounds
-            new = boxes[first:]
-            near[first:] = ((new[:, 0] <= high) & (new[:, 1] >= low)).all(axis=1)
-            if program.within is not None:  # points outside of what was taken for all there is
-                a, b = program.within
-                if (low < a).any() or (high > b).any():
-                    near[first:] = True
-        return near
+    def _near(self, program: EditProgram) -> list[int]:
+        """The edits not seen yet whose boxes meet this block's."""
+        first = program.first_edit(self._done)
+        boxes = program.boxes[first:]
+        if not self.n or not len(boxes):
+            return []
+        low, high = self.points.bounds
+        near: Mask = ((boxes[:, 0] <= high) & (boxes[:, 1] >= low)).all(axis=1)
+        if program.within is not None:  # points outside of what was taken for all there is
+            a, b = program.within
+            if (low < a).any() or (high > b).any():
+                near[:] = True
+        found: list[int] = (np.flatnonzero(near) + first).tolist()
+        return found
 
     def _hit(self, program: EditProgram, index: int, many: bool) -> Hit | None:
         rule = program.edits[index].edit.rule
@@ -333,16 +351,27 @@ class BlockState:
 
     def _turn(self, off: set[int], on: set[int]) -> None:
         """Take applied edits back down to the first that turns, and put the others on again."""
-        wanted = sorted((set(self._applied) - off) | (on & self._hits.keys()))
+        applied = self._applied
+        while applied and applied[-1] in off:
+            self._restore(applied.pop())
+        on = on & self._hits.keys()
+        if not any(_holds(applied, i) for i in off) and (
+            not applied or all(i > applied[-1] for i in on)
+        ):
+            for index in sorted(on):
+                applied.append(index)
+                self._apply(index)
+            return
+        wanted = sorted((set(applied) - off) | on)
         keep = 0
-        for have, want in zip(self._applied, wanted, strict=False):
+        for have, want in zip(applied, wanted, strict=False):
             if have != want:
                 break
             keep += 1
-        while len(self._applied) > keep:
-            self._restore(self._applied.pop())
+        while len(applied) > keep:
+            self._restore(applied.pop())
         for index in wanted[keep:]:
-            self._applied.append(index)
+            applied.append(index)
             self._apply(index)
 
     def _owned(self) -> None:
@@ -352,37 +381,52 @@ class BlockState:
             self._own = True
 
 
+def _holds(ordered: list[int], value: int) -> bool:
+    place = bisect_left(ordered, value)
+    return place < len(ordered) and ordered[place] == value
+
+
 class _Grid:
     """A block's points sorted into cells in plan, so that a small edit asks few of them."""
 
     def __init__(self, points: PointBlock) -> None:
         self.low, high = points.bounds
-        self.side = max(1, min(256, int(math.sqrt(len(points) / 16))))
+        self.side = max(1, min(256, int(math.sqrt(len(points) / 8))))
         self.step = np.maximum((high - self.low)[:2], 1e-300) / self.side
+        axes = [points.axis(0), points.axis(1)]
         cells = [
-            np.clip((points.axis(i) - self.low[i]) / self.step[i], 0, self.side - 1).astype(np.intp)
+            np.clip((axes[i] - self.low[i]) / self.step[i], 0, self.side - 1).astype(np.intp)
             for i in (0, 1)
         ]
         code = (cells[1] * self.side + cells[0]).astype(np.uint16)
         self.order = np.argsort(code, kind="stable")
+        self.x, self.y = (axis[self.order] for axis in axes)
         counts = np.bincount(code, minlength=self.side * self.side)
-        self.starts = np.concatenate(((0,), np.cumsum(counts)))
+        self.starts = np.concatenate(((0,), np.cumsum(counts))).tolist()
 
     def within(self, box: Floats) -> npt.NDArray[np.intp] | None:
-        """Points in the cells that a box touches; None for all, where that is most of them."""
-        ends = []
-        for axis in (0, 1):
-            a, b = ((box[i, axis] - self.low[axis]) / self.step[axis] for i in (0, 1))
-            low, high = max(-2.0, a - 1.0), min(self.side + 1.0, b + 1.0)
-            ends.append((max(0, int(low)), min(self.side - 1, int(high))))
-        (c0, c1), (r0, r1) = ends
+        """Points in a box's plan, ascending; None for all, where that may be most of them."""
+        (x0, y0, _), (x1, y1, _) = box.tolist()
+        c0, c1 = self._cells(0, x0, x1)
+        r0, r1 = self._cells(1, y0, y1)
         if (c1 - c0 + 1) * (r1 - r0 + 1) * 2 > self.side * self.side:
             return None
-        rows = [
-            self.order[self.starts[r * self.side + c0] : self.starts[r * self.side + c1 + 1]]
-            for r in range(r0, r1 + 1)
-        ]
-        return np.concatenate(rows) if rows else np.zeros(0, np.intp)
+        found = []
+        for row in range(r0, r1 + 1):
+            a, b = self.starts[row * self.side + c0], self.starts[row * self.side + c1 + 1]
+            if a < b:
+                x, y = self.x[a:b], self.y[a:b]
+                found.append(self.order[a:b][(x >= x0) & (x <= x1) & (y >= y0) & (y <= y1)])
+        if not found:
+            return np.zeros(0, np.intp)
+        return np.sort(found[0] if len(found) == 1 else np.concatenate(found))
+
+    def _cells(self, axis: int, low: float, high: float) -> tuple[int, int]:
+        """The cells that a range touches, ever so slightly widened against rounding."""
+        origin, step = float(self.low[axis]), float(self.step[axis])
+        first = max(0.0, (low - origin) / step - 1e-6)
+        last = min(self.side - 1.0, (high - origin) / step + 1e-6)
+        return int(min(first, self.side - 1.0)), int(max(last, 0.0))
 
 
 def block_of(
