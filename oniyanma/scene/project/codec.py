@@ -121,6 +121,10 @@ def _encode_any(value: Any, blobs: MutableMapping[str, bytes]) -> Any:
     raise TypeError(f"{name} can't be kept in a project")
 
 
+def _decode_tagged(value: Any, blobs: Mapping[str, bytes]) -> Any:
+    return _decoder(_TAGGED[value[_TAG]])(value["value"], blobs)
+
+
 def _decode_any(value: Any, blobs: Mapping[str, bytes]) -> Any:
     if isinstance(value, list):
         return [_decode_any(item, blobs) for item in value]
@@ -138,6 +142,13 @@ def _decode_any(value: Any, blobs: Mapping[str, bytes]) -> Any:
     if name not in _TAGGED:
         raise CodecError(f"unknown kind of value {name!r}")
     return _decoder(_TAGGED[name])(inner, blobs)
+
+
+def _decode_json(value: Any, blobs: Mapping[str, bytes]) -> Mapping[str, Any]:
+    for item in value.values():
+        if isinstance(item, dict | list):
+            return MappingProxyType({k: _decode_any(v, blobs) for k, v in value.items()})
+    return MappingProxyType(value)
 
 
 def _is_optional(hint: Any) -> bool:
@@ -232,7 +243,7 @@ def _make_decoder(hint: Any) -> Decoder:
             return _plain
         return lambda value, blobs: None if value is None else inner(value, blobs)
     if origin in (Union, types.UnionType):
-        return _decode_any if all(is_dataclass(arg) for arg in args) else _plain
+        return _decode_tagged if all(is_dataclass(arg) for arg in args) else _plain
     if origin is tuple:
         return _tuple_decoder(args)
     if origin is frozenset:
@@ -240,6 +251,8 @@ def _make_decoder(hint: Any) -> Decoder:
     if origin in (Mapping, dict) or hint in (Mapping, dict):
         key = int if args and args[0] is int else str
         item_decoder = _decoder(args[1]) if args else _decode_any
+        if key is str and item_decoder is _decode_any:
+            return _decode_json
         return lambda value, blobs: MappingProxyType(
             {key(k): item_decoder(v, blobs) for k, v in value.items()}
         )
@@ -248,15 +261,21 @@ def _make_decoder(hint: Any) -> Decoder:
     raise TypeError(f"no JSON is known for {hint!r}")
 
 
+def _decode_tuple(value: Any, _blobs: Mapping[str, bytes]) -> tuple[Any, ...]:
+    return tuple(value)
+
+
 def _tuple_decoder(args: tuple[Any, ...]) -> Decoder:
     if args[-1] is Ellipsis:
         each = _decoder(args[0])
         if each is _plain:
-            return lambda value, _blobs: tuple(value)
+            return _decode_tuple
+        if each is _decode_tuple:
+            return lambda value, _blobs: tuple(map(tuple, value))
         return lambda value, blobs: tuple([each(item, blobs) for item in value])
     parts = [_decoder(arg) for arg in args]
     if all(part is _plain for part in parts):
-        return lambda value, _blobs: tuple(value)
+        return _decode_tuple
     return lambda value, blobs: tuple(
         [part(item, blobs) for part, item in zip(parts, value, strict=True)]
     )
@@ -271,19 +290,17 @@ def _dataclass_decoder(cls: Any) -> Decoder:
         for field in fields(cls)
         if field.default is not MISSING or field.default_factory is not MISSING
     }
-    count, new = len(names), object.__new__
+    new, put = object.__new__, object.__setattr__
 
     def decode(value: Any, blobs: Mapping[str, bytes]) -> Any:
         for name, part in plan:
             if name in value:
                 value[name] = part(value[name], blobs)
-        # A frozen dataclass's own __init__ costs several times this.
+        inside = {**defaults, **value}
+        if inside.keys() != names:
+            return cls(**value)  # raises, naming the field that is missing or unknown
         out = new(cls)
-        inside = out.__dict__
-        inside.update(defaults)
-        inside.update(value)
-        if len(inside) != count or not names.issuperset(inside):
-            cls(**value)  # raises, naming the field that is missing or unknown
+        put(out, "__dict__", inside)  # a frozen dataclass's own __init__ costs several times this
         return out
 
     return decode

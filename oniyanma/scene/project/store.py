@@ -132,15 +132,20 @@ class Store:
 
     def stage(self, opened: Opened) -> None:
         """Have the next `write` whose state has ``opened.project`` switch to it."""
+        self._drop_pending()
+        self._pending = opened
+
+    def _drop_pending(self) -> None:
         if self._pending is not None:
             self._pending.close()
-        self._pending = opened
+            self._pending = None
 
     def save_as(self, path: Path, state: SceneState, *, overwrite: bool = False) -> Project:
         """Copy everything into a new project file and have the next `write` switch to it.
 
         The file appears whole or not at all. Raises ProjectError.
         """
+        self._drop_pending()
         target = path.absolute()
         if target.exists() and not overwrite:
             raise ProjectError(f"{target} exists: choose another name, or overwrite it.")
@@ -168,9 +173,7 @@ class Store:
 
     def close(self, *, discard: bool = False) -> None:
         """Close the file. Unsaved work stays to be recovered, unless ``discard``."""
-        if self._pending is not None:
-            self._pending.close()
-            self._pending = None
+        self._drop_pending()
         _close(self._file, discard=discard)
 
 
