@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Answer = dict[str, Any]
-CACHE_SIZE: Final = 64
+CACHE_SIZE: Final = 64  # answers
+MAX_CACHED: Final = 10_000  # items of a list; an answer with a longer one is made anew each time
 MAX_LOGGED: Final = 4096  # characters of arguments kept of a call that was refused
 
 
@@ -393,7 +394,9 @@ def _settle(
                 outcome.discard()
             raise
     answer = {"ok": True, "revision": ctx.host.state.revision, **outcome.answer}
-    if key is not None:
+    if key is not None and not any(
+        isinstance(value, list) and len(value) > MAX_CACHED for value in answer.values()
+    ):
         ctx.cache[key] = copy_json(answer)
         if len(ctx.cache) > CACHE_SIZE:
             ctx.cache.popitem(last=False)

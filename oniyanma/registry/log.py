@@ -67,9 +67,8 @@ class LogEntry:
             "command": self.command,
             "arguments": dict(self.arguments),
             "outcome": self.outcome,
+            "affected": dict(self.affected or {}),
         }
-        if self.affected is not None:
-            body["affected"] = dict(self.affected)
         if self.error is not None:
             body["error"] = self.error
         if self.reason is not None:
