@@ -85,7 +85,7 @@ class Toast(QFrame):
         self.more.setProperty("role", "muted")
         self.more.setWordWrap(True)
         self.more.hide()
-        self.button = QPushButton()
+        self.button = QPushButton(tr("Undo"))
         self.button.setProperty("kind", "quiet")
         self.details = QPushButton(tr("Details"))
         self.details.setProperty("kind", "quiet")
@@ -128,6 +128,7 @@ class Toast(QFrame):
         self.setAccessibleName(text)
         self._act = act
         self.button.setText(button)
+        self.button.setAccessibleName(button)
         self.button.setVisible(bool(button))
         self.more.setText(details)
         self.more.hide()

@@ -76,7 +76,7 @@ def search(query: str, offers: Sequence[Row], limit: int = 60) -> list[Row]:
         heads = title.replace("-", " ").replace("“", "").split()
         rest = row.search.lower()
         if all(any(part.startswith(word) for part in heads) for word in words):
-            score = 120.0 + (15.0 if title.startswith(query) else 0.0) - 0.1 * len(heads)
+            score = 120.0 + (15.0 if title.startswith(query) else 0.0)
         elif all(any(part.startswith(word) for part in (*heads, *_words(rest))) for word in words):
             inside = sum(any(part.startswith(word) for part in heads) for word in words)
             score = 84.0 + 10.0 * inside / len(words)

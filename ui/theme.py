@@ -214,8 +214,10 @@ class ThemeKeeper(QObject):
         """Dresses the whole application and tells whoever paints by hand."""
         app = QApplication.instance()
         if isinstance(app, QApplication):
-            app.setPalette(palette_of(self.theme))
-            app.setStyleSheet(style_sheet(self.theme))
+            sheet = style_sheet(self.theme)
+            if app.styleSheet() != sheet:  # dressing every widget again is slow
+                app.setPalette(palette_of(self.theme))
+                app.setStyleSheet(sheet)
         self.changed.emit(self.theme)
 
     def _system_changed(self) -> None:

@@ -143,6 +143,13 @@ class Desk:
             modifier or Qt.KeyboardModifier.NoModifier, QPoint(round(x), round(y)),
         )
 
+    def double(self, x: float, y: float) -> None:
+        from PySide6.QtCore import QPoint, Qt
+
+        self.qtbot.mouseDClick(
+            self.canvas, Qt.MouseButton.LeftButton, pos=QPoint(round(x), round(y))
+        )
+
     def drag(self, path: Any, button: Any = None, modifier: Any = None) -> None:
         """Press at the first place, move over the others, let go at the last."""
         from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
@@ -274,8 +281,12 @@ def close_desk(desk: Desk) -> None:
     """Closes a window and its session, once."""
     if desk.session is None:
         return
+    from PySide6.QtCore import QEvent
+    from PySide6.QtWidgets import QApplication
+
     desk.window.close()
     desk.window.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     desk.spy.close()
     desk.session.close()
     desk.session = None

@@ -49,6 +49,12 @@ def around(desk: Any, share: float = 0.3) -> list[tuple[float, float]]:
     return [(left, top), (right, top), (right, bottom), (left, bottom)]
 
 
+def colors_of(picture: Any) -> int:
+    """How many colours every seventh pixel has."""
+    return len({picture.pixel(x, y) for x in range(0, picture.width(), 7)
+                for y in range(0, picture.height(), 7)})
+
+
 def lasso(desk: Any, share: float = 0.3) -> None:
     desk.key(Qt.Key.Key_L)
     for place in around(desk, share):
@@ -74,10 +80,7 @@ def test_the_sample_is_one_click_away_and_is_on_screen(desk_of: Make) -> None:
     shown, total, loading = town.window.bridge.shown_points()
     assert shown == min(total, town.state.budget) or shown > 10_000
     assert not loading
-    picture = town.canvas.grabFramebuffer()
-    colors = {picture.pixel(x, y) for x in range(0, picture.width(), 7)
-              for y in range(0, picture.height(), 7)}
-    assert len(colors) > 200
+    assert colors_of(town.canvas.grabFramebuffer()) > 200
     assert town.window.docks["inspector"].isVisible()
 
 
@@ -106,7 +109,7 @@ def test_a_dropped_file_opens(desk_of: Make, tmp_path: Any) -> None:
         QPointF(200, 200), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton,
         Qt.KeyboardModifier.NoModifier,
     )
-    QApplication.sendEvent(desk.window.start, drop)
+    desk.window.start.dropEvent(drop)
     desk.settle()
     assert [cloud.name for cloud in desk.state.clouds] == ["laspy_simple1_4.las"]
     assert desk.window.settings.recent_files()[0].endswith("laspy_simple1_4.las")
@@ -154,7 +157,7 @@ def test_the_state_changes_through_commands_of_a_person_only(town: Any) -> None:
     names = [name for name, _, _ in town.spy.calls]
     assert names == ["selectPolygon", "hideSelection", "undo", "setCamera"]
     assert {actor.kind for _, _, actor in town.spy.calls} == {"human"}
-    log = [line.command for line in town.session.scene.log.entries(limit=10)]
+    log = [line.as_json()["command"] for line in town.session.scene.log.entries(limit=10)]
     assert log[-4:] == names
 
 
@@ -178,12 +181,13 @@ def test_a_drag_and_a_turn_of_the_wheel_are_one_command_each(town: Any) -> None:
 
 
 def test_the_point_a_drag_turns_about_stays_under_the_cursor(town: Any) -> None:
-    place = (430, 260)
+    place = (town.canvas.width() // 2 + 30, town.canvas.height() // 2 + 10)
     picked = town.window.bridge.pick(*place)
     assert picked is not None
-    town.drag([place, (470, 265), (510, 240)])
-    (at,), _ = town.canvas.lens().project([picked])
-    assert at == pytest.approx(place, abs=0.5)
+    (before,), _ = town.canvas.lens().project([picked])
+    town.drag([place, (place[0] + 20, place[1] + 5), (place[0] + 60, place[1] - 10)])
+    (after,), _ = town.canvas.lens().project([picked])
+    assert after == pytest.approx(before, abs=0.01)
 
 
 def test_a_double_click_sets_the_pivot(town: Any) -> None:
@@ -436,7 +440,8 @@ def test_measuring_snaps_to_real_points_and_shows_the_value_before_the_click(tow
     assert [list(point) for point in measure.points] == args["points"]
     for point in measure.points:
         assert town.session.scene.nearest(point).distance == 0.0
-    assert live.split("\N{NO-BREAK SPACE}")[0].replace(",", "") in f"{measure.values['value']:.4f}"
+    shown = float(live.split("\N{NO-BREAK SPACE}")[0].replace(",", ""))
+    assert shown == pytest.approx(measure.values["value"], rel=1e-3)
 
 
 def test_a_handle_of_the_clip_box_is_live_and_one_command(town: Any) -> None:
@@ -523,7 +528,7 @@ def test_the_mode_stays_after_an_edit(town: Any) -> None:
 
 def test_a_tick_hides_a_class_and_one_click_brings_all_back(town: Any) -> None:
     classes = town.window.inspector.classes
-    town.qtbot.waitUntil(lambda: classes.tree.topLevelItemCount() > 3)
+    town.qtbot.waitUntil(lambda: classes.tree.topLevelItemCount() == 3)
     item = classes.tree.topLevelItem(1)
     number = item.data(0, Qt.ItemDataRole.UserRole)
     item.setCheckState(0, Qt.CheckState.Unchecked)
@@ -562,7 +567,7 @@ def test_panels_float_come_back_and_the_layout_is_remembered(
     dock.setFloating(True)
     town.qtbot.waitExposed(dock)
     town.canvas.repaint()
-    assert town.canvas.stats.points > 0  # the GL objects survived
+    assert colors_of(town.canvas.grabFramebuffer()) > 50  # the GL objects survived
     dock.setFloating(False)
     town.window.docks["log"].hide()
     close_desk(town)
