@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -196,48 +197,33 @@ def point_levels(
     cell may give to each of them.
     """
     leaf_points = leaf_points or LEAF_POINTS
-    want = np.maximum(depths.astype(np.int16) - GRID_DEPTH, 0)
-    levels = np.zeros(len(codes), np.uint8)
-    left = np.arange(len(codes))
-    for level in range(MAX_DEPTH + 1):
-        if not len(left):
-            break
-        wants = want[left]
-        if level < base:
-            quota = INNER_POINTS if quotas is None else int(quotas[level])
-            _demote(np.flatnonzero(wants <= level), left, priority, want, level, quota)
-            taken = want[left] <= level
-        else:
-            cells = codes[left] >> np.uint64(3 * (MAX_DEPTH - level))
-            starts = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
-            sizes = np.diff(np.append(starts, len(left)))
-            ends = starts + sizes - 1
-            leaf = (sizes <= leaf_points) | (codes[left[starts]] == codes[left[ends]])
-            leaf |= level == MAX_DEPTH
-            winners = np.add.reduceat((wants <= level).astype(np.int64), starts)
-            for group in np.flatnonzero(~leaf & (winners > INNER_POINTS)):
-                start, end = int(starts[group]), int(starts[group] + sizes[group])
-                here = start + np.flatnonzero(wants[start:end] <= level)
-                _demote(here, left, priority, want, level, INNER_POINTS)
-            taken = np.repeat(leaf, sizes) | (want[left] <= level)
-        levels[left[taken]] = level
-        left = left[~taken]
+    levels = np.maximum(depths, GRID_DEPTH) - np.uint8(GRID_DEPTH)
+    for level in range(base):
+        quota = INNER_POINTS if quotas is None else int(quotas[level])
+        _demote(levels, priority, level, quota)
+    stack = [(base, 0, len(codes))] if len(codes) else []
+    while stack:
+        level, start, end = stack.pop()
+        mine = levels[start:end]
+        leaf = np.count_nonzero(mine >= level) <= leaf_points or level == MAX_DEPTH
+        if leaf or codes[start] == codes[end - 1]:
+            np.minimum(mine, level, out=mine)
+            continue
+        _demote(mine, priority[start:end], level, INNER_POINTS)
+        shift = np.uint64(3 * (MAX_DEPTH - level - 1))
+        first = codes[start] >> np.uint64(3 * (MAX_DEPTH - level)) << np.uint64(3)
+        inner = (first + np.arange(1, 8, dtype=np.uint64)) << shift
+        edges = [start, *(start + np.searchsorted(codes[start:end], inner)).tolist(), end]
+        stack.extend((level + 1, a, b) for a, b in pairwise(edges) if a < b)
     return levels
 
 
-def _demote(
-    here: npt.NDArray[np.int64],
-    left: npt.NDArray[np.int64],
-    priority: Codes,
-    want: npt.NDArray[np.int16],
-    level: int,
-    quota: int,
-) -> None:
-    """Of the points ``left[here]`` keeps the ``quota`` of highest priority, the rest go down."""
-    surplus = len(here) - quota
+def _demote(levels: npt.NDArray[np.uint8], priority: Codes, level: int, quota: int) -> None:
+    """Of the points of ``level`` keeps the ``quota`` of highest priority, the rest go down."""
+    surplus = np.count_nonzero(levels == level) - quota
     if surplus > 0:
-        points = left[here]
-        want[points[np.argpartition(priority[points], surplus - 1)[:surplus]]] = level + 1
+        here = np.flatnonzero(levels == level)
+        levels[here[np.argpartition(priority[here], surplus - 1)[:surplus]]] = level + 1
 
 
 def group_nodes(

@@ -123,6 +123,12 @@ class Built:
     order: tuple[int, int] = (0, 0)
 
 
+_FINE_SPREAD = [
+    (morton([np.arange(1 << FINE)]) << np.uint64(axis)).astype(np.uint16) for axis in range(3)
+]
+"""For each axis, the part of a Morton code that a column of the coarse grid gives."""
+
+
 class Hands:
     """Does tasks: one a process, or one in the caller."""
 
@@ -286,4 +292,7 @@ def reorder(records: npt.NDArray[Any], order: npt.NDArray[np.int64]) -> npt.NDAr
 
 
 def _grid_cells(records: npt.NDArray[Any], cube: Cube) -> npt.NDArray[np.uint16]:
-    return morton(cell_indices(records, cube, FINE)).astype(np.uint16)
+    code = np.zeros(len(records), np.uint16)
+    for axis, cell in enumerate(cell_indices(records, cube, FINE)):
+        code |= _FINE_SPREAD[axis][cell]
+    return code
