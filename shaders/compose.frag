@@ -1,16 +1,18 @@
-// Points over a background, with eye-dome lighting (Boucheny 2009): a pixel is darkened by how much
-// nearer its neighbours are. Background pixels neither give nor take shade.
+// Points over a background, with EDL lit by depth (eye-dome lighting, Boucheny 2009): a pixel is
+// darkened by how much nearer its neighbours are. Background pixels neither give nor take shade.
+// Defines: EDL; FEW for four neighbours instead of eight (a software rasteriser, while moving).
 uniform sampler2D u_color;
 uniform sampler2D u_depth;
 uniform vec2 u_pixel;      // one pixel, in texture units
 uniform vec3 u_top;
 uniform vec3 u_bottom;
 uniform float u_radius;    // pixels
-uniform float u_strength;  // 0: off
+uniform float u_strength;
 uniform float u_relief;    // orthographic: depth to relief; 0: perspective
 
 varying vec2 v_at;
 
+#ifdef EDL
 // How much nearer the points at an offset are than here; 0 where there are none.
 float rise(float here, vec2 at) {
     float there = texture2D(u_depth, at).r;
@@ -40,6 +42,8 @@ float shade(float here, vec2 offset) {
     return depth_step(a - slope) + depth_step(b - slope);
 }
 
+#endif
+
 void main() {
     float here = texture2D(u_depth, v_at).r;
     if (here >= 1.0) {
@@ -49,12 +53,16 @@ void main() {
         return;
     }
     vec3 color = texture2D(u_color, v_at).rgb;
-    if (u_strength > 0.0) {
-        float r = u_radius;
-        float s = u_radius * 0.7071;
-        float sum = shade(here, vec2(r, 0.0)) + shade(here, vec2(0.0, r))
-                  + shade(here, vec2(s, s)) + shade(here, vec2(-s, s));
-        color *= exp(-sum * 0.125 * 125.0 * u_strength);
-    }
+#ifdef EDL
+    float r = u_radius;
+    float sum = shade(here, vec2(r, 0.0)) + shade(here, vec2(0.0, r));
+#ifdef FEW
+    sum *= 2.0;
+#else
+    float s = u_radius * 0.7071;
+    sum += shade(here, vec2(s, s)) + shade(here, vec2(-s, s));
+#endif
+    color *= exp(-sum * 0.125 * 125.0 * u_strength);
+#endif
     gl_FragColor = vec4(color, 1.0);
 }

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from oniyanma.clouds.model import CloudInfo, NodeId
 from oniyanma.render import gl, pack
@@ -97,6 +98,7 @@ class Slot:
     place: Identity
     color: Identity
     state: Identity
+    packed: npt.NDArray[np.uint8]  # the states as they are on the GPU: flags, class, scalar
     drawn: int = 0  # when it was last
     stamp: int = 0  # grows with every write to it
     seen: Any = None  # the node, its version and the scalar it was last compared with
@@ -222,7 +224,8 @@ class Arena:
             slot.color = _identity(*color)
             sent += pack.COLOR * slot.count
         if not _same(slot.state, state):
-            page.state.write(slot.first * pack.STATE, pack.states(node, info, scalar))
+            self._pack_state(slot, node, info, scalar, state)
+            page.state.write(slot.first * pack.STATE, slot.packed)
             slot.state = _identity(*state)
             sent += pack.STATE * slot.count
         slot.stamp += bool(sent)
@@ -238,12 +241,38 @@ class Arena:
         for page in self.pages:
             page.delete()
 
+    def _pack_state(
+        self,
+        slot: Slot,
+        node: ResidentNode,
+        info: CloudInfo,
+        scalar: Channel,
+        state: tuple[Any, ...],
+    ) -> None:
+        """Bring ``slot.packed`` up to date, touching only what is not the same as it was."""
+        flags, classes, paint, attribute, _ = slot.state
+        if not _same((flags, paint), (node.flags, node.paint)):
+            slot.packed[:, 0] = pack.flags(node)
+        if not _same((classes,), (node.classification,)):
+            slot.packed[:, 1] = node.classification
+        if not _same((attribute, slot.state[4]), state[3:]):
+            slot.packed.view("<u2")[:, 1] = pack.scalars(node.attributes, info, scalar)
+
     def _place(self, node: ResidentNode, budget_points: int) -> Slot:
         """A slot for a node that has none, with its places sent."""
         count = len(node.xyz)
         page, first = self._take(count, budget_points)
         blank = object()
-        slot = Slot(node.id, page, first, count, _identity(node.xyz), (blank,) * 6, (blank,) * 5)
+        slot = Slot(
+            node.id,
+            page,
+            first,
+            count,
+            _identity(node.xyz),
+            (blank,) * 6,
+            (blank,) * 5,
+            np.zeros((count, 4), np.uint8),
+        )
         self._slots[node.id] = slot
         self.pages[page].place.write(first * pack.PLACE, pack.places(node.xyz))
         reference = self._reference.setdefault(node.id.cloud, node.spacing * 2.0**node.id.key.depth)

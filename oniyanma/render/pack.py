@@ -119,14 +119,11 @@ def colors(node: ResidentNode, info: CloudInfo, levels: int | Bytes) -> Bytes:
     return out
 
 
-def states(node: ResidentNode, info: CloudInfo, channel: Channel) -> Bytes:
-    """Flags, class and scalar, uint8 (n, 4)."""
-    out = np.empty((len(node.xyz), 4), np.uint8)
-    out[:, 0] = _FLAGS[node.flags]
+def flags(node: ResidentNode) -> Bytes:
+    """The shader's flags of a node's points, uint8 (n,)."""
+    out: Bytes = np.take(_FLAGS, node.flags)
     if node.paint is not None:
-        out[:, 0] |= np.where(node.paint[:, 3] > 0, PAINTED, 0).astype(np.uint8)
-    out[:, 1] = node.classification
-    out.view("<u2")[:, 1] = scalars(node.attributes, info, channel)
+        out |= np.where(node.paint[:, 3] > 0, PAINTED, 0).astype(np.uint8)
     return out
 
 

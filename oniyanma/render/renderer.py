@@ -96,9 +96,6 @@ class _Gpu:
         self.palettes: dict[tuple[str, str | None], gl.Texture] = {}
         self.corners = gl.Buffer(24)
         self.corners.write(0, np.array([-1, -1, 3, -1, -1, 3], np.float32))
-        self.compose = gl.Program(
-            "compose", shaderlib.load("screen.vert"), shaderlib.load("compose.frag"), ["a_corner"]
-        )
         self.annotations: Annotations | None = None
         self._programs: dict[frozenset[str], gl.Program] = {}
         self.class_key: Any = None
@@ -112,6 +109,14 @@ class _Gpu:
             vertex = shaderlib.load("points.vert", key)
             found = gl.Program("points", vertex, fragment, ATTRIBUTES)
             self._programs[key] = found
+        return found
+
+    def compose(self, defines: frozenset[str]) -> gl.Program:
+        found = self._programs.get(defines)
+        if found is None:
+            fragment = shaderlib.load("compose.frag", defines)
+            found = gl.Program("compose", shaderlib.load("screen.vert"), fragment, ["a_corner"])
+            self._programs[defines] = found
         return found
 
     def palette(self, mode: ColorMode) -> gl.Texture:
@@ -132,7 +137,7 @@ class _Gpu:
         for texture in (self.classes, self.clip_mask, *self.palettes.values()):
             texture.delete()
         self.corners.delete()
-        for program in (self.compose, *self._programs.values()):
+        for program in self._programs.values():
             program.delete()
 
 
@@ -253,7 +258,8 @@ class PointRenderer:
         )
         drawn, left = self._points(gpu, draw, frame_budget_ms)
         gl.end(len(ATTRIBUTES), framebuffer)
-        self._compose(gpu, view, camera, (width, height), pixel_ratio, theme, framebuffer)
+        few = moving and gpu.capabilities.software
+        self._compose(gpu, view, camera, (width, height), pixel_ratio, theme, framebuffer, few)
         gl.end(1, framebuffer)
         if overlays:
             if gpu.annotations is None:
@@ -437,20 +443,24 @@ class PointRenderer:
         ratio: float,
         theme: Theme,
         framebuffer: int,
+        few: bool,
     ) -> None:
         display = view.state.display
         gl.begin_screen(framebuffer, *size, blend=False)
-        gpu.compose.use(
+        lit = display.edl and display.edl_strength > 0.0
+        defines = {"EDL", "FEW"} if lit and few else {"EDL"} if lit else set()
+        program = gpu.compose(frozenset(defines))
+        program.use(
             {
                 "u_pixel": (1.0 / size[0], 1.0 / size[1]),
                 "u_top": look.floats(theme.top),
                 "u_bottom": look.floats(theme.bottom),
                 "u_radius": max(display.edl_radius * ratio, 1.0),
-                "u_strength": display.edl_strength if display.edl else 0.0,
+                "u_strength": display.edl_strength,
                 "u_relief": look.relief(lens),
             }
         )
-        gpu.compose.sample("u_color", 0, gpu.front.target.color)
-        gpu.compose.sample("u_depth", 1, gpu.front.target.depth)
+        program.sample("u_color", 0, gpu.front.target.color)
+        program.sample("u_depth", 1, gpu.front.target.depth)
         gpu.corners.attribute(0, 2, gl.FLOAT, 8, 0, False)
         gl.draw_triangles(3)
