@@ -265,7 +265,7 @@ def validate(entry: Registered, args: Any) -> dict[str, Any]:
     except NotJson as error:
         problem = {"path": error.path, "given": error.given, "allowed": "JSON values"}
         raise InvalidArguments(f"{name}: {problem_text(problem)}", problems=[problem]) from None
-    if isinstance(given, dict) and entry.validator.is_valid(given):
+    if entry.fields.valid(given):
         arguments: dict[str, Any] = normalise(entry.schema, given)
         return arguments
     found = problems(entry.validator, entry.schema, given)

@@ -17,6 +17,7 @@ from oniyanma.registry.schema import (
     CONFIRM,
     GATE_ARGUMENTS,
     TOKEN,
+    Fields,
     check_declared,
     compile_validator,
     problems,
@@ -32,6 +33,7 @@ class Registered:
     command: Command
     schema: Mapping[str, Any]  # with confirm and token where the gate adds them
     validator: Validator
+    fields: Fields
     secrets: frozenset[str]
     paths: Mapping[str, str]  # argument → "read" or "write"
     people_only: frozenset[str]
@@ -73,6 +75,7 @@ class Registry:
             command=command,
             schema=schema,
             validator=compile_validator(schema),
+            fields=Fields(schema),
             secrets=frozenset(k for k, sub in properties.items() if sub.get("writeOnly")),
             paths={k: sub["x-path"] for k, sub in properties.items() if "x-path" in sub},
             people_only=frozenset(k for k, sub in properties.items() if sub.get("x-people-only")),

@@ -89,6 +89,7 @@ def test_the_example_is_valid_and_so_is_what_is_built_from_the_schema(name: str)
     @given(args=valid(entry.schema))
     def check(args: Any) -> None:
         validate(entry, args)
+        assert entry.validator.is_valid(args)
 
     check()
 
@@ -101,6 +102,7 @@ def test_mistyped_and_unknown_arguments_are_refused_with_their_place(name: str) 
     @given(args=mistyped(REGISTRY, name))
     def check(args: Any) -> None:
         before = door.host.state
+        assert not REGISTRY.entry(name).validator.is_valid(args)  # type: ignore[union-attr]
         answer = door.ask(name, args, HUMAN)
         error = answer["error"]
         assert error["code"] == "invalid_arguments"

@@ -42,6 +42,7 @@ BAD: dict[str, dict[str, Any]] = {
     "a top-level allOf": {"input_schema": {"allOf": [{}]}},
     "additional properties": {"input_schema": {"additionalProperties": True}},
     "no object": {"input_schema": {"type": "array"}},
+    "a rule at the top that the quick check would miss": {"input_schema": {"minProperties": 1}},
     "an unbounded number": {"input_schema": {"properties": {"a": NUMBER}}},
     "an unbounded number in a list": {
         "input_schema": {"properties": {"a": {**TEXT, "type": "array", "items": NUMBER}}}
