@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from oniyanma import Session
+from oniyanma.commands import build_registry
 from oniyanma.reach import MachineReach, is_url
+from oniyanma.registry import Actor
 from oniyanma.scene.state import CloudEntry, Project, SceneState
+from tests.app.scenes import AI, API
 
 EMPTY = SceneState()
 
@@ -122,3 +126,32 @@ def test_an_address_is_reached_only_below_an_allowed_one(url: str, ok: bool) -> 
     reach = MachineReach(read=["https://host.example/data/"])
     assert (reach.refusal(url, "read", EMPTY) is None) is ok
     assert reach.refusal(url, "write", EMPTY)
+
+
+def _with_paths() -> list[tuple[str, str, str]]:
+    return [
+        (command.name, key, sub["x-path"])
+        for command in build_registry()
+        for key, sub in command.input_schema["properties"].items()
+        if "x-path" in sub
+    ]
+
+
+@pytest.mark.parametrize(("name", "key", "access"), _with_paths())
+@pytest.mark.parametrize("actor", [AI, API], ids=lambda actor: actor.kind)
+def test_each_path_a_command_takes_is_held_to_the_reach(
+    place: Path, name: str, key: str, access: str, actor: Actor
+) -> None:
+    """outside what was allowed for that access: refused, and nothing was read or written."""
+    readable = [place / "allowed"] if access == "write" else []
+    with Session(inline_workers=True, allow_read=readable) as session:
+        example = dict(session.registry[name].example)
+        suffix = Path(str(example[key])).suffix
+        for folder in ("allowed", "other"):
+            path = place / folder / f"target{suffix}"
+            answer = session.handle(actor).call(name, {**example, key: str(path)})
+            assert answer["error"]["code"] == "refused", answer
+            assert answer["error"]["argument"] == key and "person" in answer["error"]["message"]
+            assert not path.exists()
+        reading = session.handle(actor, "read").call(name, {**example, key: str(path)})
+        assert reading["error"]["code"] == "surface_denied"
