@@ -26,6 +26,8 @@ from oniyanma.scene.state import Event, PointEdit, SceneState
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "bench" / "results" / "project.json"
+CLOUD = ROOT.parent / "shared" / "data" / "lion.copc.laz"
+LOW, SIZE = (-4.99, 1.039), (4.2, 5.68)  # its bounds in plan
 EDITS = 10_000
 CORNERS = 12
 WRITES = 1_000
@@ -36,9 +38,12 @@ NOW = "2026-01-31T12:00:00.000Z"
 
 
 def event(seq: int) -> Event:
-    """A reclassification of a small lasso of its own."""
-    x, y = 1000.0 + seq % 100, 2000.0 + seq // 100
-    ring = tuple((x + 0.37 * i % 0.9, y + 0.61 * i % 0.9) for i in range(CORNERS))
+    """A reclassification of a small lasso of its own, somewhere in the cloud."""
+    x, y = LOW[0] + (seq % 100) / 100 * SIZE[0], LOW[1] + (seq // 100) / 100 * SIZE[1]
+    ring = tuple(
+        (x + 0.37 * i % 0.9 * SIZE[0] / 100, y + 0.61 * i % 0.9 * SIZE[1] / 100)
+        for i in range(CORNERS)
+    )
     edit = PointEdit(f"e{seq}", "reclassify", Rule((Region(Polygon(ring)),), seq), {"class": 6})
     return Event(
         seq, "step", "reclassifySelection", f"reclassify {seq}", ACTOR, NOW, (edit,), points=seq
@@ -68,6 +73,8 @@ def best(function: Callable[[], Any], rounds: int = ROUNDS) -> float:
 
 def write_edits(path: Path, events: int) -> tuple[SceneState, float]:
     """A project of so many edits; seconds of each of the last, one transaction each."""
+    with Session(project=path, registry=REGISTRY, inline_workers=True, actor=ACTOR) as session:
+        session.call("openCloud", {"path": str(CLOUD)})
     store, state = open_or_create(path)
     at_once = max(0, events - WRITES)
     after = replace(state, events=tuple(event(seq) for seq in range(1, at_once + 1)))
@@ -88,8 +95,13 @@ def plain_read(path: Path) -> None:
             json.loads(body)
 
 
-def open_session(path: Path) -> None:
-    Session(project=path, registry=REGISTRY, inline_workers=True, actor=ACTOR).close()
+def open_session(path: Path) -> tuple[float, float]:
+    """Seconds until the scene stands, with its cloud and edits, and until the view has settled."""
+    start = CLOCK()
+    with Session(project=path, registry=REGISTRY, inline_workers=True, actor=ACTOR) as session:
+        ready = CLOCK()
+        session.settle()
+        return ready - start, CLOCK() - start
 
 
 REGISTRY = build_registry()
@@ -105,27 +117,29 @@ def main() -> None:
         empty = best(lambda: open_project(few).close())
         full = best(lambda: open_project(many).close())
         plain = best(lambda: plain_read(many))
-        session_empty = best(lambda: open_session(few))
-        session_full = best(lambda: open_session(many))
+        ready_few, settled_few = map(min, zip(*(open_session(few) for _ in range(3)), strict=True))
+        ready, settled = map(min, zip(*(open_session(many) for _ in range(3)), strict=True))
         verify = best(lambda: verify_project(many), 3)
         store, _ = open_or_create(many)
         save = best(lambda: store.save_as(folder / "copy.oniyanma", state, overwrite=True), 3)
         store.close()
         size = many.stat().st_size
-    aim, session_aim = 1.5 * empty + plain, 1.5 * session_empty + plain
+    aim = 1.5 * ready_few + plain
     rows = [
         {
             "what": f"opening a project with {EDITS:,} edits",
             "figure": f"{full * 1e3:.0f} ms; without {empty * 1e3:.1f} ms, "
             f"plain read of the rows {plain * 1e3:.0f} ms",
-            "aim": f"at most 1.5 × without + plain read = {aim * 1e3:.0f} ms",
-            "holds": full <= aim,
         },
         {
-            "what": "the same with its session: scene, edits made ready",
-            "figure": f"{session_full * 1e3:.0f} ms; without {session_empty * 1e3:.0f} ms",
-            "aim": f"at most {session_aim * 1e3:.0f} ms",
-            "holds": session_full <= session_aim,
+            "what": "the same with its session: cloud of 342,000 points open, edits made ready",
+            "figure": f"{ready * 1e3:.0f} ms; without {ready_few * 1e3:.0f} ms",
+            "aim": f"at most 1.5 × without + plain read = {aim * 1e3:.0f} ms",
+            "holds": ready <= aim,
+        },
+        {
+            "what": "and until all of it is on screen with every edit applied",
+            "figure": f"{settled * 1e3:.0f} ms; without {settled_few * 1e3:.0f} ms",
         },
         {
             "what": f"an edit with its log line, forced to disk, after {EDITS - WRITES:,} others",
