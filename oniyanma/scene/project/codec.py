@@ -283,21 +283,20 @@ def _tuple_decoder(args: tuple[Any, ...]) -> Decoder:
 
 def _dataclass_decoder(cls: Any) -> Decoder:
     hints = get_type_hints(cls)
-    names = frozenset(hints)
     plan = [(name, part) for name in hints if (part := _decoder(hints[name])) is not _plain]
     defaults = {
         field.name: field.default if field.default_factory is MISSING else field.default_factory()
         for field in fields(cls)
         if field.default is not MISSING or field.default_factory is not MISSING
     }
-    new, put = object.__new__, object.__setattr__
+    count, new, put = len(hints), object.__new__, object.__setattr__
 
     def decode(value: Any, blobs: Mapping[str, bytes]) -> Any:
         for name, part in plan:
             if name in value:
                 value[name] = part(value[name], blobs)
         inside = {**defaults, **value}
-        if inside.keys() != names:
+        if len(inside) != count:
             return cls(**value)  # raises, naming the field that is missing or unknown
         out = new(cls)
         put(out, "__dict__", inside)  # a frozen dataclass's own __init__ costs several times this
