@@ -62,11 +62,24 @@ class CopcFile:
     halfsize: float
     spacing: float
     file_size: int
-    entries: npt.NDArray[Any] = field(default_factory=lambda: np.zeros(0, ENTRY))
     pages: dict[NodeKey, tuple[int, int]] = field(default_factory=dict)
     warnings: list[CloudWarning] = field(default_factory=list)
     _read_pages: set[int] = field(default_factory=set)
+    _entries: npt.NDArray[Any] = field(default_factory=lambda: np.zeros(0, ENTRY))
+    _new: list[npt.NDArray[Any]] = field(default_factory=list)
     _index: dict[NodeKey, int] = field(default_factory=dict)
+
+    @property
+    def entries(self) -> npt.NDArray[Any]:
+        """All entries that may hold points; of a node named twice the first counts."""
+        if self._new:
+            merged = np.concatenate([self._entries, *self._new])
+            self._new.clear()
+            _, first = np.unique(merged["key"], axis=0, return_index=True)
+            self._entries = merged[np.sort(first)]
+            keys = map(tuple, self._entries["key"].tolist())
+            self._index = {NodeKey(*key): i for i, key in enumerate(keys)}
+        return self._entries
 
     def add_page(self, offset: int, data: bytes) -> None:
         """Takes in one hierarchy page's bytes; entries that can't be true are left out, warned."""
@@ -94,9 +107,7 @@ class CopcFile:
                 key = NodeKey(*row["key"].tolist())
                 self.pages[key] = (int(row["offset"]), int(row["size"]))
         nodes = page[sound & (page["count"] >= 0)]
-        merged = np.concatenate([self.entries, nodes])
-        _, first = np.unique(merged["key"], axis=0, return_index=True)
-        self.entries = merged[np.sort(first)]
+        self._new.append(nodes)
         for key in [k for k in self.pages if self.pages[k][0] == offset]:
             del self.pages[key]
 
@@ -114,17 +125,15 @@ class CopcFile:
             self.spacing,
             generation,
         )
-        self._index = {
-            NodeKey(*key): i for i, key in enumerate(map(tuple, self.entries["key"].tolist()))
-        }
         return tree
 
     def job(self, key: NodeKey, attributes: Sequence[str]) -> NodeJob | None:
-        """What to read for one node of the last `hierarchy`; None when it holds no points."""
+        """What to read for one node; None when it is unknown or holds no points."""
+        entries = self.entries
         place = self._index.get(key)
-        if place is None or self.entries["count"][place] <= 0:
+        if place is None or entries["count"][place] <= 0:
             return None
-        row = self.entries[place]
+        row = entries[place]
         return NodeJob(
             (key.depth, key.x, key.y, key.z),
             int(row["offset"]),
