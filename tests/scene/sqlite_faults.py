@@ -40,12 +40,16 @@ _CALLS = {
     "pwrite64": (_N, _I, _P, ctypes.c_size_t, ctypes.c_int64),
     "pwrite": (_N, _I, _P, ctypes.c_size_t, ctypes.c_int64),
     "write": (_N, _I, _P, ctypes.c_size_t),
+    "pread64": (_N, _I, _P, ctypes.c_size_t, ctypes.c_int64),
+    "pread": (_N, _I, _P, ctypes.c_size_t, ctypes.c_int64),
+    "read": (_N, _I, _P, ctypes.c_size_t),
     "ftruncate": (_I, _I, ctypes.c_int64),
     "unlink": (_I, _S),
     "open": (_I, _S, _I, _I),
     "mmap": (_P, _P, ctypes.c_size_t, _I, _I, _I, ctypes.c_int64),
 }
 FILLS = ("pwrite64", "pwrite", "write", "ftruncate")  # what a full disk refuses
+READS = ("pread64", "pread", "read", "open")
 WRITES = ("pwrite64", "pwrite", "write", "ftruncate", "unlink")
 Intercept = Callable[[str, tuple[object, ...]], int]  # an errno; 0: let it through
 

@@ -22,7 +22,7 @@ from oniyanma.scene.project import (
     verify_project,
 )
 from tests.scene.project_values import edit_step, line
-from tests.scene.sqlite_faults import FILLS, failing_at, intercepted
+from tests.scene.sqlite_faults import FILLS, READS, failing_at, intercepted
 
 MOST = 400  # writes any of these takes, amply
 
@@ -182,6 +182,38 @@ def test_a_migration_fails_at_any_point_and_leaves_the_older_file(
 
     assert until_it_passes(once) > 5
     assert stored_in(path) == content(state)
+
+
+def test_reading_that_fails_at_any_point_opens_nothing_and_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    """Opening gives the whole scene or a sentence; the file is let go and opens afterwards."""
+    path = tmp_path / "a.oniyanma"
+    store, empty = open_or_create(path)
+    state = bigger(bigger(empty))
+    store.write(line(), empty, state)
+    store.close()
+
+    def once(n: int, counted: list[int]) -> bool:
+        opened = None
+        with intercepted(failing_at(n, errno.EIO, counted), READS):
+            try:
+                opened = open_project(path)
+            except ProjectError:
+                pass
+            verdict = None
+            try:
+                verdict = verify_project(path)
+            except ProjectError:
+                pass
+        if opened is not None:
+            opened.close()
+            assert opened.stored == content(state)
+        assert verdict is None or verdict.ok
+        assert stored_in(path) == content(state)
+        return opened is not None and verdict is not None
+
+    assert until_it_passes(once) > 5
 
 
 def test_making_a_project_fails_at_any_point_and_leaves_no_half_one(tmp_path: Path) -> None:
