@@ -327,7 +327,12 @@ def begin_points() -> None:
     gl.glColorMask(True, True, True, True)
     gl.glDisable(_FRAMEBUFFER_SRGB)
     gl.glEnable(_VERTEX_PROGRAM_POINT_SIZE)
-    gl.glEnable(_POINT_SPRITE)
+
+
+def point_sprites(on: bool) -> None:
+    """Whether fragments know where in their point they are. It costs a software rasteriser half
+    as much again, so only what cuts points round asks for it."""
+    (gl.glEnable if on else gl.glDisable)(_POINT_SPRITE)
 
 
 def clear() -> None:

@@ -421,6 +421,7 @@ class PointRenderer:
         program.sample("u_classes", 1, gpu.classes)
         program.sample("u_clip_mask", 2, gpu.clip_mask)
         gpu.arena.pages[page].bind()
+        gl.point_sprites("SQUARE" not in size_defines)
         gpu.multi_draw(np.ascontiguousarray(runs[:, 0]), np.ascontiguousarray(runs[:, 1]))
 
     def _clip_mask(self, gpu: _Gpu, clip: Clip | None) -> None:
