@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -61,10 +60,13 @@ def _export_cloud(call: Call, args: Mapping[str, Any]) -> Work[ExportResult]:
             "logHead": later.scene.log.head()[0],
             "warnings": [{"code": w.code, "message": w.message} for w in result.warnings],
         }
-        made = None if overwrite else partial(target.unlink, missing_ok=True)
-        return Outcome(answer, affected={"points": result.points}, discard=made)
+        return Outcome(answer, affected={"points": result.points})
 
-    return Work(run, finish)
+    def discard(result: ExportResult) -> None:
+        if not overwrite:
+            target.unlink(missing_ok=True)
+
+    return Work(run, finish, discard)
 
 
 def _chosen(entries: tuple[CloudEntry, ...], cloud: str | None) -> list[CloudEntry]:

@@ -83,23 +83,20 @@ class Outcome:
     discard: Callable[[], None] | None = None
 
 
-def _keep(_result: Any) -> None:
-    return None
-
-
 @dataclass(frozen=True)
 class Work(Generic[T]):
     """A long command: ``run`` on a worker thread, then ``finish`` on the scene thread.
 
     ``run`` reads what it was given (never the live scene), reports through its JobContext, and
     leaves nothing behind when it raises (`JobContext.check` raises Cancelled). ``finish`` gets a
-    fresh Call with the state of that moment. ``discard`` lets go of the result if ``finish``
-    could not use it.
+    fresh Call with the state of that moment. ``discard`` lets go of a result that ``finish``
+    could not use, or that came when the job was cancelled already; without one a result that
+    is there is used.
     """
 
     run: Callable[[JobContext], T]
     finish: Callable[[Call, T], Outcome]
-    discard: Callable[[T], None] = _keep
+    discard: Callable[[T], None] | None = None
 
 
 Handler = Callable[[Call, Args], Outcome | Work[Any]]

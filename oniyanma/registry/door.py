@@ -440,9 +440,12 @@ def _start(
             if error is not None:
                 raise error
             try:
+                if work.discard is not None:
+                    job.check()
                 return _settle(ctx, entry, args, later, work.finish(later, result))
             except BaseException:
-                work.discard(result)
+                if work.discard is not None:
+                    work.discard(result)
                 raise
         except BaseException as failure:
             return _failed(ctx, later, entry.command.name, args, failure)

@@ -41,6 +41,7 @@ def prepared(folder: Path, **options: Any) -> Session:
     (one withdrawn), a saved view and a proposed batch: all by a person, all through the door."""
     folder.mkdir(exist_ok=True)
     cloud = small_cloud(folder / "site.las")
+    small_cloud(folder / "more.las", 500)
     (folder / "out").mkdir(exist_ok=True)
     session = Session(
         allow_write=[folder / "out"],
@@ -108,7 +109,7 @@ def candidates(session: Session, command: Command, folder: Path) -> Iterator[dic
         elif properties[key].get("x-unit") == "CRS unit" and _is_place(value):
             choices[key] = [(corner[: np.shape(value)[-1]] + value).tolist()]
         elif properties[key].get("x-path") == "read":
-            choices[key] = [str(folder / "site.las"), str(folder / "other.oniyanma")]
+            choices[key] = [str(folder / "more.las"), str(folder / "other.oniyanma")]
         elif properties[key].get("x-path") == "write":
             name = f"{{nth}}{Path(value).suffix}"  # another one for each try
             choices[key] = [str(folder / "out" / name)]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from oniyanma.commands import build_registry
+from oniyanma.registry import Job
 from oniyanma.scene.project import content
 from tests.app.scenes import AI, API, HUMAN, fitting, prepared
 from tests.commands.strategies import valid
@@ -40,10 +41,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Any:
             scratch = tmp_path_factory.mktemp("scratch")
             (scratch / "other.oniyanma").write_bytes(other.read_bytes())
             with prepared(scratch) as session:
+                jobs: list[Any] = []
+                session.context.jobs.listen(jobs.append)
                 run = fitting(session, REGISTRY[name], scratch)
             assert run is not None, f"{name} succeeds with nothing that is here"
             text = json.dumps(run.args).replace(str(scratch), "{folder}")
             known[name] = {"text": text, "other": other.read_bytes(), "run": run}
+            known[name]["job"] = any(job["command"] == name for job in jobs)
         return known[name]
 
     return find
@@ -51,6 +55,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def _here(known: dict[str, Any], folder: Path, nth: int = 0) -> Any:
     """The arguments in this folder; a file to write has another name each time."""
+    folder.mkdir(exist_ok=True)
     if not (folder / "other.oniyanma").exists():
         (folder / "other.oniyanma").write_bytes(known["other"])
     text = known["text"].replace("{folder}", str(folder)).replace("{nth}", f"file{nth}")
@@ -133,6 +138,48 @@ def test_a_full_disk_at_any_write_loses_nothing(
             assert content(session.state) == content(before)
         else:
             pytest.fail("it writes without end")
+
+
+def test_cancelled_at_any_point_a_long_command_leaves_nothing(
+    runs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """at its Nth report of progress, N = 1, 2, … until it ends before that."""
+    long = [n for n in READY if runs(n)["job"] or "full" in REGISTRY.schema(n)["properties"]]
+    assert len(long) > 3
+    cancelled = [_cancel_at_each(name, runs, tmp_path / name, monkeypatch) for name in long]
+    assert sum(map(bool, cancelled)) >= 3
+
+
+def _cancel_at_each(name: str, runs: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Cancel a command at each of its reports; how often that was."""
+    real = Job.progress
+    _here(runs(name), folder)
+    with prepared(folder) as session:
+        for nth in range(1, 100):
+            args, met = _here(runs(name), folder, nth), [0]
+            if "full" in REGISTRY.schema(name)["properties"]:
+                args["full"] = True
+
+            def progress(
+                self: Job, fraction: float, stage: str = "", met: list[int] = met, nth: int = nth
+            ) -> None:
+                met[0] += 1
+                if met[0] == nth:
+                    session.handle(HUMAN).cancel(self.id)
+                real(self, fraction, stage)
+
+            before, files = session.state, sorted((folder / "out").iterdir())
+            monkeypatch.setattr(Job, "progress", progress)
+            answer = session.submit(name, args, session.handle(HUMAN)).result()
+            monkeypatch.setattr(Job, "progress", real)
+            if answer["ok"]:
+                return nth - 1
+            assert answer["error"]["code"] == "cancelled", answer
+            assert session.state is before
+            assert sorted((folder / "out").iterdir()) == files
+            assert {cloud.id for cloud in before.clouds} == set(session.scene.store.clouds)
+            assert session.scene.log.entries(limit=1)[0].body["outcome"] == "cancelled"
+    raise AssertionError(f"{name} never comes to its end")
 
 
 @pytest.mark.parametrize("name", GATED)

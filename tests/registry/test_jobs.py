@@ -20,7 +20,7 @@ def _long(kit: Any, run: Any, discard: Any = None, **more: Any) -> Any:
             value = call.state.value + result
             return Outcome({"value": value}, replace(call.state, value=value))
 
-        return kit.Work(run, finish, discard or (lambda result: None))
+        return kit.Work(run, finish, discard)
 
     return kit.command("long", handler, **more)
 
@@ -171,3 +171,27 @@ def test_a_long_command_can_be_no_step_of_a_batch_and_no_gesture(kit: Any) -> No
 
     door = kit.Door(Registry([_long(kit, lambda job: 1), kit.command("accept", accept)]))
     assert door.code("accept", actor=kit.human) == "refused"
+
+
+@pytest.mark.parametrize("discarding", [True, False])
+def test_a_result_that_comes_after_the_cancel_is_let_go_or_used(kit: Any, discarding: bool) -> None:
+    """let go where the command says how; used where it can't be taken back."""
+    started, go = threading.Event(), threading.Event()
+    dropped: list[Any] = []
+
+    def run(job: Any) -> int:
+        started.set()
+        go.wait(30)
+        return 5
+
+    door = _door(kit, run, discard=dropped.append if discarding else None)
+    job = door.ask("long")
+    assert started.wait(30)
+    door.jobs.cancel(job.id, kit.api)
+    go.set()
+    answer = _finish(door, job)
+    if discarding:
+        assert answer["error"]["code"] == "cancelled" and dropped == [5]
+        assert door.host.state.revision == 0
+    else:
+        assert answer["ok"] and dropped == []
