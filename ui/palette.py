@@ -163,7 +163,7 @@ class Palette(QFrame):
 
         self.crumb = QLabel()
         self.crumb.setProperty("role", "accent")
-        self.crumb.setContentsMargins(16, 10, 16, 0)
+        self.crumb.setObjectName("paletteCrumb")
         self.line = QLineEdit()
         self.line.setObjectName("paletteLine")
         self.line.setAccessibleName(tr("Type a command"))
@@ -183,11 +183,10 @@ class Palette(QFrame):
         self.problem = QLabel()
         self.problem.setProperty("role", "loss")
         self.problem.setWordWrap(True)
-        self.problem.setContentsMargins(16, 0, 16, 6)
+        self.problem.setObjectName("paletteProblem")
         self.hint = QLabel()
         self.hint.setObjectName("paletteHint")
         self.hint.setProperty("role", "muted")
-        self.hint.setContentsMargins(16, 8, 16, 8)
 
         top = QHBoxLayout()
         top.setContentsMargins(8, 0, 8, 0)
@@ -229,10 +228,13 @@ class Palette(QFrame):
         self.closed.emit()
 
     def place(self) -> None:
-        """Centred near the top of the window, as wide as lines want to be."""
+        """Centred near the top of the window; as tall as what it offers, up to ten lines."""
         room = self.parentWidget().rect()
         width = min(680, room.width() - 48)
-        height = min(480, room.height() - 96)
+        lines = min(10, self.list.model().rowCount()) if not self.list.isHidden() else 0
+        self.list.setFixedHeight(lines * RowDelegate.HEIGHT)
+        self.layout().activate()
+        height = min(self.layout().sizeHint().height(), room.height() - 96)
         self.setGeometry((room.width() - width) // 2, 56, width, height)
 
     # choosing
@@ -330,6 +332,7 @@ class Palette(QFrame):
         self.slot.setCurrentWidget(self.editor)
         self.slot.show()
         self._say("")
+        self.place()
         self._hint(f"{schema.get('description', '')}   ⏎ {tr('take')}   Esc {tr('back')}")
         focus_first(self.editor)
 
@@ -422,6 +425,7 @@ class Palette(QFrame):
             model.appendRow(line)
         if found:
             self.list.setCurrentIndex(model.index(0, 0))
+        self.place()
 
     def _options(self, query: str) -> list[Option]:
         question = self.question
@@ -492,6 +496,7 @@ class Palette(QFrame):
     def _say(self, text: str) -> None:
         self.problem.setText(text)
         self.problem.setVisible(bool(text))
+        self.place()
 
     def _hint(self, text: str) -> None:
         self.hint.setText(text)
@@ -510,11 +515,12 @@ class Palette(QFrame):
         if key == Qt.Key.Key_Escape:
             self.back()
             return True
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._accept()  # here and no further: a field's parent must not take it again
+            return True
         if self.editor is not None:
             return False
-        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self._accept()
-        elif key == Qt.Key.Key_Down:
+        if key == Qt.Key.Key_Down:
             self._move(1)
         elif key == Qt.Key.Key_Up:
             self._move(-1)

@@ -76,7 +76,7 @@ def search(query: str, offers: Sequence[Row], limit: int = 60) -> list[Row]:
         heads = title.replace("-", " ").replace("“", "").split()
         rest = row.search.lower()
         if all(any(part.startswith(word) for part in heads) for word in words):
-            score = 120.0 + (15.0 if title.startswith(query) else 0.0)
+            score = 120.0 + 15.0 * title.startswith(query) + 10.0 * (title.rstrip("…") == query)
         elif all(any(part.startswith(word) for part in (*heads, *_words(rest))) for word in words):
             inside = sum(any(part.startswith(word) for part in heads) for word in words)
             score = 84.0 + 10.0 * inside / len(words)
@@ -86,6 +86,8 @@ def search(query: str, offers: Sequence[Row], limit: int = 60) -> list[Row]:
                 score = max(score, 0.8 * fuzz.partial_ratio(query, rest))
         if row.asks_only:
             score -= 20.0
+        if row.command.lower() == query and not row.args:  # who knows its name means it
+            score = 150.0
         if row.reason:
             score -= 6.0
         if score >= 62.0:

@@ -62,12 +62,9 @@ class RecentCard(QPushButton):
             picture.setText(Path(path).suffix.lstrip(".").upper() or tr("FILE"))
             picture.setProperty("role", "muted")
         name = QLabel(Path(path).name)
-        name.setContentsMargins(10, 8, 10, 0)
-        name.setFont(themes.font(13, weight=500))
+        name.setProperty("role", "name")
         folder = QLabel(str(Path(path).parent))
-        folder.setContentsMargins(10, 0, 10, 0)
-        folder.setProperty("role", "muted")
-        folder.setFont(themes.font(11))
+        folder.setProperty("role", "folder")
         for label in (name, folder):
             text = label.fontMetrics().elidedText(
                 label.text(), Qt.TextElideMode.ElideMiddle, THUMB.width() - 20

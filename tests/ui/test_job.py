@@ -249,7 +249,7 @@ def test_the_whole_job_with_the_palette(
     job = Job(desk_of, autzen, tmp_path)
     desk = job.desk
     desk.dialogs.path = str(autzen)
-    desk.palette("open…")
+    desk.palette("open")
     job.check_opened()
     desk.palette("top view")
     desk.settle()

@@ -66,7 +66,6 @@ class ListPanel(QWidget):
         self.hint.setObjectName("panelHint")
         self.hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.hint.setWordWrap(True)
-        self.hint.setContentsMargins(24, 16, 24, 16)
         self.foot = QHBoxLayout()
         self.foot.setContentsMargins(8, 4, 8, 6)
         self.foot.setSpacing(6)
