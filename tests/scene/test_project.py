@@ -62,8 +62,8 @@ def reopened(path: Path) -> scene.SceneState:
 # --- what is kept -----------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(states(), min_size=1, max_size=3))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(states(), min_size=1, max_size=2))
 def test_any_scene_written_over_any_other_is_the_one_that_opens_again(
     tmp_path_factory: pytest.TempPathFactory, drawn: list[scene.SceneState]
 ) -> None:

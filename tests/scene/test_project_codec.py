@@ -29,7 +29,7 @@ KINDS = (
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(KINDS).flatmap(lambda kind: st.tuples(st.just(kind), values_of(kind))))
 def test_every_kind_of_value_comes_back_equal(drawn: tuple[Any, Any]) -> None:
     kind, value = drawn
@@ -39,7 +39,7 @@ def test_every_kind_of_value_comes_back_equal(drawn: tuple[Any, Any]) -> None:
     assert loads(kind, text, blobs) == value
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(states())
 def test_a_whole_scene_comes_back_equal(state: scene.SceneState) -> None:
     blobs: dict[str, bytes] = {}
