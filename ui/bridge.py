@@ -146,8 +146,12 @@ class Bridge(QObject):
         actor = self.handle.actor
         undo, redo = history.undoable(self.state, actor), history.redoable(self.state, actor)
         return (
-            tr("Undo: {what}", what=undo[0].title) if undo else tr("Undo"),
-            tr("Redo: {what}", what=redo[0].title) if redo else tr("Redo"),
+            tr("Undo: {what}", what=history.step_title(self.state, undo[0]))
+            if undo
+            else tr("Undo"),
+            tr("Redo: {what}", what=history.step_title(self.state, redo[0]))
+            if redo
+            else tr("Redo"),
         )
 
     def edits_in_force(self) -> list[Event]:
@@ -250,5 +254,3 @@ class Bridge(QObject):
     def _on_resident(self, *_: Any) -> None:
         if not self._dirty.isActive():
             self._dirty.start()
-
-

@@ -170,6 +170,12 @@ def redo(
     return _append_turn(state, "redo", taken, actor, time, "redo"), taken
 
 
+def step_title(state: SceneState, event: Event) -> str:
+    """What undo is named by: the event's title, or that of the batch it is a part of."""
+    batch = state.batches.get(event.batch or "")
+    return event.title if batch is None else f"batch “{batch.title}”"
+
+
 def _first(events: Iterable[Event], steps: int) -> list[Event]:
     """The events of the first ``steps`` undo steps; all events of a batch are one step."""
     taken: list[Event] = []
@@ -214,10 +220,8 @@ def _append_turn(
     if not taken:
         return state
     batches = dict.fromkeys(e.batch for e in taken)
-    single = state.batches.get(taken[0].batch or "") if len(batches) == 1 else None
-    what = taken[0].title if len(taken) == 1 else f"{len(taken)} steps"
-    if single is not None:
-        what = f"batch “{single.title}”"
+    one = len(taken) == 1 or (len(batches) == 1 and taken[0].batch is not None)
+    what = step_title(state, taken[0]) if one else f"{len(taken)} steps"
     event = Event(
         seq=next_seq(state),
         kind=kind,

@@ -139,7 +139,9 @@ def test_one_undo_takes_the_whole_batch_back_and_redo_brings_it_again(door: Door
     refused = door(AIKO, "revertBatch", id=id)
     assert code(refused) == "refused"
     assert "undo" in refused["error"]["message"]
+    assert history.step_title(door.state, door.state.events[-1]) == "batch “Roofs”"
     door(AIKO, "undo")
+    assert door.state.events[-1].title == "undo: batch “Roofs”"
     assert active(door) == []
     assert door.state.batches[id].state == "reverted"
     assert status(door, "f1") == "withdrawn"
