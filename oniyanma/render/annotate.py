@@ -399,8 +399,9 @@ def inside(points: Array, color: tuple[float, float, float, float]) -> Quad:
     top, bottom = rows[:-1, None], rows[1:, None]
     low = np.minimum(points[:, 1], ends[:, 1])
     high = np.maximum(points[:, 1], ends[:, 1])
-    active = (low <= top) & (high >= bottom) & (high > low)
-    rise = np.where(high > low, ends[:, 1] - points[:, 1], 1.0)
+    level = high - low < 1e-9
+    active = (low <= top) & (high >= bottom) & ~level
+    rise = np.where(level, 1.0, ends[:, 1] - points[:, 1])
     run = (ends[:, 0] - points[:, 0]) / rise
     middle = points[:, 0] + ((top + bottom) / 2.0 - points[:, 1]) * run
     order = np.argsort(np.where(active, middle, np.inf), axis=1)
@@ -429,7 +430,7 @@ def _crossings(starts: Array, ends: Array) -> Array:
     i, j = np.triu_indices(len(starts), 2)
     turn = way[i, 0] * way[j, 1] - way[i, 1] * way[j, 0]
     gap = starts[j] - starts[i]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         t = (gap[:, 0] * way[j, 1] - gap[:, 1] * way[j, 0]) / turn
         u = (gap[:, 0] * way[i, 1] - gap[:, 1] * way[i, 0]) / turn
     met = (turn != 0.0) & (t > 0.0) & (t < 1.0) & (u > 0.0) & (u < 1.0)

@@ -27,6 +27,7 @@ SPARE = 1.25  # of the budget: room for nodes that just went out of view
 MAX_PAGE = 8_000_000  # points
 
 Identity = tuple[Any, ...]
+Extents = npt.NDArray[np.float64]
 
 
 class FreeList:
@@ -99,6 +100,8 @@ class Slot:
     color: Identity
     state: Identity
     packed: npt.NDArray[np.uint8]  # the states as they are on the GPU: flags, class, scalar
+    box: tuple[float, ...]  # world extent of its points: lowest x, y, z, highest x, y, z
+    spacing: float  # of its own level
     drawn: int = 0  # when it was last
     stamp: int = 0  # grows with every write to it
     seen: Any = None  # the node, its version and the scalar it was last compared with
@@ -142,6 +145,7 @@ class Arena:
         self._details = Details()
         self._stale: dict[NodeId, None] = {}  # levels around their points to be sent again
         self.drawable: list[Slot] = []
+        self._extents: tuple[Extents, Extents] | None = None
 
     def reference(self, cloud: str) -> float:
         """The spacing of level 0 of a cloud."""
@@ -178,7 +182,7 @@ class Arena:
                 if max_bytes is not None and sent and sent >= max_bytes:
                     waiting += 1
                     continue
-                slot = self._place(node, budget_points)
+                slot = self._place(node, info(node.id.cloud), budget_points)
                 sent += pack.PLACE * slot.count
                 fresh = True
             scalar = channel(node.id.cloud)
@@ -189,6 +193,7 @@ class Arena:
             by_id[node.id] = node
         if fresh or len(drawable) != len(self.drawable) or drawable != self.drawable:
             self.drawable = drawable
+            self._extents = None
             for changed in self._details.refresh(by_id):
                 self._stale[changed] = None
         for stale in list(self._stale):
@@ -232,6 +237,13 @@ class Arena:
         slot.seen = (weakref.ref(node), node.version, scalar)
         return sent
 
+    def extents(self) -> tuple[Extents, Extents]:
+        """World boxes (n, 6) and spacings (n,) of the drawable nodes, in their order."""
+        if self._extents is None:
+            boxes = np.array([s.box for s in self.drawable], np.float64).reshape(-1, 6)
+            self._extents = boxes, np.array([s.spacing for s in self.drawable], np.float64)
+        return self._extents
+
     def bytes(self) -> int:
         """Bytes of GPU memory set aside."""
         return sum(page.capacity for page in self.pages) * pack.BYTES_A_POINT
@@ -258,25 +270,28 @@ class Arena:
         if not _same((attribute, slot.state[4]), state[3:]):
             slot.packed.view("<u2")[:, 1] = pack.scalars(node.attributes, info, scalar)
 
-    def _place(self, node: ResidentNode, budget_points: int) -> Slot:
+    def _place(self, node: ResidentNode, info: CloudInfo, budget_points: int) -> Slot:
         """A slot for a node that has none, with its places sent."""
         count = len(node.xyz)
         page, first = self._take(count, budget_points)
-        blank = object()
-        slot = Slot(
-            node.id,
-            page,
-            first,
-            count,
-            _identity(node.xyz),
-            (blank,) * 6,
-            (blank,) * 5,
-            np.zeros((count, 4), np.uint8),
-        )
-        self._slots[node.id] = slot
         self.pages[page].place.write(first * pack.PLACE, pack.places(node.xyz))
         reference = self._reference.setdefault(node.id.cloud, node.spacing * 2.0**node.id.key.depth)
-        self._details.add(node.id, node.xyz, pack.level(node.spacing, reference))
+        level = pack.level(node.spacing, reference)
+        low, high = self._details.add(node.id, node.xyz, level)
+        scale, offset = np.array(info.scale), np.array(info.offset)
+        blank = object()
+        slot = self._slots[node.id] = Slot(
+            node=node.id,
+            page=page,
+            first=first,
+            count=count,
+            place=_identity(node.xyz),
+            color=(blank,) * 6,
+            state=(blank,) * 5,
+            packed=np.zeros((count, 4), np.uint8),
+            box=(*(low * scale + offset).tolist(), *(high * scale + offset).tolist()),
+            spacing=reference / 2.0**level,
+        )
         return slot
 
     def _take(self, count: int, budget_points: int) -> tuple[int, int]:

@@ -44,11 +44,13 @@ class Details:
     def __init__(self) -> None:
         self._nodes: dict[NodeId, _Node] = {}
 
-    def add(self, node: NodeId, xyz: npt.NDArray[np.int32], level: int) -> None:
-        """A node came, with its points (n, 3), n > 0, and its own level."""
-        self._nodes[node] = _Node(
-            xyz, level, xyz.min(axis=0), xyz.max(axis=0), None, {}, np.zeros(0, np.int64), (level,)
-        )
+    def add(
+        self, node: NodeId, xyz: npt.NDArray[np.int32], level: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """A node came, with its points (n, 3), n > 0, and its own level; their extent."""
+        low, high = xyz.min(axis=0), xyz.max(axis=0)
+        self._nodes[node] = _Node(xyz, level, low, high, table=(level,))
+        return low, high
 
     def drop(self, node: NodeId) -> None:
         """A node went."""

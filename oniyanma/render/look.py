@@ -26,7 +26,8 @@ MODES = {
     "uniform": "MODE_UNIFORM",
 }  # any other mode is a scalar
 MAX_POINT = 48.0  # logical pixels: the largest an adaptive point grows
-CLOSING = 1.25  # a point is drawn this much wider than the spacing, so that surfaces close
+SMALL = 3.0  # pixels: up to here a point is as good square as round
+CLOSING = 1.4  # a point is drawn this much wider than the spacing, so that surfaces close
 
 
 @dataclass(frozen=True)
@@ -120,15 +121,45 @@ def size_uniforms(
     display: Display, lens: Matrices, pixels: float, ratio: float, reference: float, thinning: float
 ) -> tuple[Uniforms, list[str]]:
     """Point sizes in physical pixels. ``thinning``: drawn share of the points, ≤ 1."""
-    size = max(display.point_size * ratio, 1.0)
+    size = fixed_size(display, ratio)
     out: Uniforms = {"u_size": size}
     if not display.adaptive:
-        return out, ["SQUARE"] if size <= 3.0 else []
-    per_unit = float(lens.projection[1, 1]) * pixels / 2.0
-    wider = display.point_size / 2.0 * CLOSING / max(thinning, 0.05) ** 0.5
-    out["u_spacing"] = reference * per_unit * wider
+        return out, []
+    out["u_spacing"] = reference * growth(display, lens, pixels, thinning)
     out["u_max_size"] = max(MAX_POINT * ratio, size)
     return out, ["ADAPTIVE"]
+
+
+def fixed_size(display: Display, ratio: float) -> float:
+    """The size of every point, or the least of adaptive ones, in physical pixels."""
+    return max(display.point_size * ratio, 1.0)
+
+
+def growth(display: Display, lens: Matrices, pixels: float, thinning: float) -> float:
+    """An adaptive point's pixels for a spacing of one, at w = 1."""
+    per_unit = float(lens.projection[1, 1]) * pixels / 2.0
+    return per_unit * display.point_size / 2.0 * CLOSING / max(thinning, 0.05) ** 0.5
+
+
+def all_small(
+    display: Display,
+    lens: Matrices,
+    pixels: float,
+    ratio: float,
+    thinning: float,
+    extents: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
+) -> npt.NDArray[np.bool_]:
+    """Which nodes can have no point of more than `SMALL` pixels: those are drawn without the
+    test that makes points round. ``extents``: world boxes (n, 6) and spacings (n,)."""
+    boxes, spacings = extents
+    if fixed_size(display, ratio) > SMALL:
+        return np.zeros(len(boxes), bool)
+    if not display.adaptive:
+        return np.ones(len(boxes), bool)
+    row = lens.relative[3]
+    low, high = boxes[:, :3] - lens.eye, boxes[:, 3:] - lens.eye
+    nearest = np.minimum(low * row[:3], high * row[:3]).sum(axis=1) + row[3]
+    return spacings * growth(display, lens, pixels, thinning) <= SMALL * nearest
 
 
 def color_uniforms(

@@ -363,14 +363,18 @@ class PointRenderer:
 
     def _add(self, gpu: _Gpu, picture: _Picture, draw: _Draw, share: float) -> int:
         """Draw what a picture lacks of the first ``share`` of each node's points."""
-        groups: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        groups: dict[tuple[str, int, bool], list[tuple[int, int]]] = {}
         drawn = 0
-        for slot in gpu.arena.drawable:
+        display = draw.view.state.display
+        small = look.all_small(
+            *(display, draw.camera, draw.size[1], draw.ratio, draw.share), gpu.arena.extents()
+        ).tolist()
+        for slot, square in zip(gpu.arena.drawable, small, strict=True):
             done = picture.done.get(slot)
             begin = done[1] if done else 0
             end = slot.count if share >= 1.0 else math.ceil(slot.count * share)
             if end > begin:
-                groups.setdefault((slot.node.cloud, slot.page), []).append(
+                groups.setdefault((slot.node.cloud, slot.page, square), []).append(
                     (slot.first + begin, end - begin)
                 )
                 picture.done[slot] = (slot.stamp, end)
@@ -380,8 +384,8 @@ class PointRenderer:
         picture.target.bind(*draw.size)
         gl.begin_points()
         self._upload_tables(gpu, draw)
-        for (cloud, page), runs in groups.items():
-            self._draw_cloud(gpu, draw, cloud, page, np.array(runs, np.int32))
+        for group, runs in groups.items():
+            self._draw_cloud(gpu, draw, *group, np.array(runs, np.int32))
         return drawn
 
     def _upload_tables(self, gpu: _Gpu, draw: _Draw) -> None:
@@ -394,7 +398,13 @@ class PointRenderer:
             self._clip_mask(gpu, state.clip)
 
     def _draw_cloud(
-        self, gpu: _Gpu, draw: _Draw, cloud: str, page: int, runs: npt.NDArray[np.int32]
+        self,
+        gpu: _Gpu,
+        draw: _Draw,
+        cloud: str,
+        page: int,
+        square: bool,
+        runs: npt.NDArray[np.int32],
     ) -> None:
         view, camera = draw.view, draw.camera
         display = view.state.display
@@ -415,13 +425,14 @@ class PointRenderer:
             display, camera, draw.size[1], draw.ratio, reference, draw.share
         )
         uniforms |= look.eye_uniforms(camera, info) | color | size
-        program = gpu.program([*defines, *size_defines, define])
+        defines += [*size_defines, define, *(["SQUARE"] if square else [])]
+        program = gpu.program(defines)
         program.use(uniforms)
         program.sample("u_palette", 0, gpu.palette(mode))
         program.sample("u_classes", 1, gpu.classes)
         program.sample("u_clip_mask", 2, gpu.clip_mask)
         gpu.arena.pages[page].bind()
-        gl.point_sprites("SQUARE" not in size_defines)
+        gl.point_sprites(not square)
         gpu.multi_draw(np.ascontiguousarray(runs[:, 0]), np.ascontiguousarray(runs[:, 1]))
 
     def _clip_mask(self, gpu: _Gpu, clip: Clip | None) -> None:
