@@ -14,7 +14,10 @@ import pyproj
 import pytest
 
 from oniyanma.app import Session
-from oniyanma.registry import Actor
+from oniyanma.clouds.open import open_source
+from oniyanma.registry import Actor, Cancelled
+from oniyanma.scene import fullscan
+from oniyanma.scene.state import SceneState
 
 AIKO = Actor("human", "Aiko")
 MODEL = Actor("ai", "model-1", token="t-1")
@@ -344,3 +347,53 @@ def test_reports_are_written_whole_and_never_over_a_cloud(desk: Desk) -> None:
     assert code(str(desk.folder / "log.txt")) == "invalid_arguments"
     assert code(str(desk.folder / "none" / "log.csv")) == "refused"
     assert code("/elsewhere/log.csv", MODEL) == "refused"
+
+
+class Stopped:
+    """A job that somebody cancels after its second report."""
+
+    reports = 0
+
+    def progress(self, fraction: float, stage: str = "") -> None:
+        self.reports += 1
+
+    def cancelled(self) -> bool:
+        return self.reports >= 2
+
+    def check(self) -> None:
+        if self.cancelled():
+            raise Cancelled
+
+
+def test_a_scan_stops_when_it_is_cancelled_and_lets_go_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    yard(tmp_path / "yard.las")
+    monkeypatch.setattr(fullscan, "CHUNK", 1000)
+    source = open_source(str(tmp_path / "yard.las"))
+    closed = []
+    monkeypatch.setattr(source, "close", lambda: closed.append(True))
+    scan = fullscan.Scan(SceneState(), {"c1": lambda: source}, None)
+    read = 0
+    with pytest.raises(Cancelled):
+        for block in scan.points(Stopped()):
+            read += len(block)
+    assert read == 2000
+    assert closed == [True]
+
+
+def test_a_measurement_is_live_while_it_is_drawn_and_kept_once_at_its_end(desk: Desk) -> None:
+    def draw() -> tuple[Any, int, Any]:
+        scene = desk.session.scene
+        gesture = desk.session.handle(AIKO).gesture("addMeasurement")
+        for x in (2.0, 3.0, 4.0):
+            live = gesture.update({"kind": "distance", "points": [corner(1, 1), corner(x, 1)]})
+            assert scene.live_state is not None
+        kept = len(scene.state.measurements)
+        return live, kept, gesture.end()
+
+    live, kept, ended = desk.session._on_scene(draw)
+    assert (live["live"], kept) == (True, 0)
+    assert ended["value"] == live["value"] == pytest.approx(3.0, abs=0.3)
+    assert desk.session.scene.live_state is None
+    assert len(desk.ok("getCommandLog", command="addMeasurement")["entries"]) == 1
