@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -17,8 +18,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from oniyanma import Session
+from oniyanma.clouds.open import open_source
 from oniyanma.commands import build_registry
 from oniyanma.registry import Actor
+from oniyanma.registry.errors import Cancelled
+from oniyanma.scene.export_edits import Export
 from tests.support import shared
 
 PERSON = Actor("human", "Ada")
@@ -518,3 +522,25 @@ def test_a_real_cloud_keeps_every_field_that_was_not_edited(
     assert [(v.user_id, v.record_id) for v in after.vlrs] == [
         (v.user_id, v.record_id) for v in before.vlrs
     ]
+
+
+def test_a_cancelled_export_leaves_no_file(session: Session, tmp_path: Path) -> None:
+    """Also when it is cancelled between two chunks, for every format."""
+    source = cloud(tmp_path / "a.las", 7)
+    ok(session, "openCloud", path=str(source))
+    ok(session, "selectWhere", classes=[1])
+    ok(session, "deleteSelection")
+    what = Export(session.state, {"c1": lambda: open_source(source)})
+    for ending in (".las", ".laz", ".copc.laz", ".ply", ".csv"):
+        asked: list[int] = []
+
+        def cancelled(asked: list[int] = asked) -> bool:
+            asked.append(1)
+            return len(asked) > 1
+
+        for stop in (lambda: True, cancelled):
+            with contextlib.suppress(Cancelled):
+                what.run(tmp_path / f"b{ending}", cancelled=stop)
+                assert stop is cancelled and len(asked) <= 1, "it was never asked again"
+                (tmp_path / f"b{ending}").unlink()
+    assert [each.name for each in tmp_path.iterdir()] == ["a.las"]
