@@ -94,6 +94,12 @@ class DecodePool:
         with self._lock:
             return [w.process.pid for w in self._workers]
 
+    def start(self) -> None:
+        """Starts the workers, so that they are up when the first wish comes."""
+        with self._lock:
+            if not self._closed:
+                self._start()
+
     def wish(self, tasks: Iterable[Task]) -> None:
         """Replaces the wish list. What a worker has already begun goes on and isn't repeated."""
         broken: list[Task] = []
@@ -244,6 +250,9 @@ class InlinePool:
         self._files = Files()
 
     processes: list[int] = []  # noqa: RUF012 - there never is one
+
+    def start(self) -> None:
+        """There is nothing to start."""
 
     def wish(self, tasks: Iterable[Task]) -> None:
         """Replaces the wish list."""

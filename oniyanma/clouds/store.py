@@ -6,6 +6,7 @@ decode and index; what they report waits until `CloudStore.drain` applies it.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections import deque
@@ -50,7 +51,8 @@ class Cloud:
     ``state`` is "indexing" while the coarse sample is shown, "ready" with the whole tree, or
     "failed" when indexing ended with ``reason`` (the sample stays). ``progress`` is 0..1 and
     ``stage`` says in words what is being done. ``tree`` changes when the hierarchy is replaced
-    by another tree; nodes of the same ``tree`` stay valid when it only grows.
+    by another tree; nodes of the same ``tree`` stay valid when it only grows. ``serial`` tells
+    it from a cloud that had the same id before.
     """
 
     id: str
@@ -62,6 +64,7 @@ class Cloud:
     stage: str = ""
     reason: str = ""
     tree: int = 0
+    serial: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
     memory: MemoryTree | None = None
     copc: CopcFile | None = None
@@ -108,7 +111,7 @@ class CloudStore:
         self._small = small_cloud
         self._nodes = NodeCache(node_cache_bytes)
         self._news = threading.Condition()
-        self._arrived: deque[Outcome | tuple[str, IndexReport]] = deque()
+        self._arrived: deque[Outcome | tuple[int, IndexReport]] = deque()
         self._inline = InlinePool(self._post) if inline else None
         self._pool: DecodePool | InlinePool = self._inline or DecodePool(workers, self._post)
         self._attributes: frozenset[str] = frozenset()
@@ -117,6 +120,9 @@ class CloudStore:
         self._local: deque[NodeId] = deque()
         self._failed: dict[tuple[NodeId, int], str] = {}
         self._closed = False
+        self._numbers = itertools.count(1)
+        self._coming: set[int] = set()
+        self._early: dict[int, list[IndexReport]] = {}
 
     # -- clouds ------------------------------------------------------------------------------
 
@@ -139,6 +145,7 @@ class CloudStore:
 
         Raises `CloudError` when it can't be opened.
         """
+        self._pool.start()
         source = open_source(path, options=options)
         try:
             return self._first(source, path, id, options or {})
@@ -151,9 +158,14 @@ class CloudStore:
             self.let_go(cloud)
             raise CloudError(f"a cloud with the id {cloud.id} is already open; close it first.")
         self._clouds[cloud.id] = cloud
+        self._coming.discard(cloud.serial)
+        for report in self._early.pop(cloud.serial, ()):
+            self._post((cloud.serial, report))
 
     def let_go(self, cloud: Cloud) -> None:
         """Stops what a prepared cloud began that nobody adopts."""
+        self._coming.discard(cloud.serial)
+        self._early.pop(cloud.serial, None)
         if cloud.job is not None:
             cloud.job.close()
 
@@ -257,16 +269,17 @@ class CloudStore:
     # -- opening -----------------------------------------------------------------------------
 
     def _first(self, source: Source, path: str, id: str, options: Mapping[str, Any]) -> Cloud:
-        info = source.info
+        info, serial = source.info, next(self._numbers)
+        same: dict[str, Any] = {"options": options, "tree": serial, "serial": serial}
         if info.format == "copc":
             copc = open_copc(path, max_pages=MAX_PAGES)
             source.sample(20_000)  # gives the colour depth a first value
             info = _warned(source.info, copc)
-            return Cloud(id, path, info, copc.hierarchy(0), copc=copc, options=options)
+            return Cloud(id, path, info, copc.hierarchy(0), copc=copc, **same)
         if info.points <= self._small:
             records = [chunk.array for chunk in source.records()]
             memory = MemoryTree(source.header, _joined(records, source))
-            return Cloud(id, path, source.info, memory.hierarchy, memory=memory, options=options)
+            return Cloud(id, path, source.info, memory.hierarchy, memory=memory, **same)
         try:
             facts = f"{sorted(options.items())!r} {info.header_hash}"
             place = cache.cached_file(path, self._cache_dir, facts)
@@ -276,7 +289,7 @@ class CloudStore:
         if found is not None:
             cache.touch(place)
             checked = self._cached_info(place, source)
-            return Cloud(id, path, checked, found.hierarchy(0), copc=found, options=options)
+            return Cloud(id, path, checked, found.hierarchy(0), copc=found, **same)
         memory = MemoryTree(source.header, source.sample(SAMPLE_POINTS).array)
         cloud = Cloud(
             id,
@@ -287,14 +300,15 @@ class CloudStore:
             progress=0.0,
             stage="reading",
             memory=memory,
-            options=options,
+            **same,
         )
+        self._coming.add(serial)
         cloud.job = IndexJob(
             path,
             options,
             place,
             self._memory_limit,
-            lambda report: self._post((id, report)),
+            lambda report: self._post((cloud.serial, report)),
             inline=self._inline is not None,
         )
         return cloud
@@ -360,7 +374,7 @@ class CloudStore:
 
     # -- arrivals ----------------------------------------------------------------------------
 
-    def _post(self, news: Outcome | tuple[str, IndexReport]) -> None:
+    def _post(self, news: Outcome | tuple[int, IndexReport]) -> None:
         """Called on any thread."""
         with self._news:
             self._arrived.append(news)
@@ -431,9 +445,13 @@ class CloudStore:
         cloud.info = _warned(cloud.info, copc)
         self._wanted.pop(NodeId(cloud.id, key), None)
 
-    def _report(self, id: str, report: IndexReport) -> None:
-        cloud = self._clouds.get(id)
-        if cloud is None or cloud.job is None:
+    def _report(self, serial: int, report: IndexReport) -> None:
+        cloud = next((c for c in self._clouds.values() if c.serial == serial), None)
+        if cloud is None:
+            if serial in self._coming:
+                self._early.setdefault(serial, []).append(report)
+            return
+        if cloud.job is None:
             return
         cloud.progress, cloud.stage = report.progress, report.stage
         if report.state == "running":
@@ -468,7 +486,7 @@ class CloudStore:
     def _replace(self, cloud: Cloud, copc: CopcFile) -> None:
         """Shows another tree instead of what was shown."""
         cloud.copc, cloud.memory = copc, None
-        cloud.tree += 1
+        cloud.tree = next(self._numbers)
         cloud.hierarchy = copc.hierarchy(cloud.hierarchy.generation + 1)
         self._nodes.drop_cloud(cloud.id)
         self._forget(cloud.id)

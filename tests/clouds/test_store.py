@@ -272,6 +272,35 @@ def test_closing_a_cloud_forgets_it_and_its_requests(store, copc):
     assert len(load(store, everything(reopened))) == len(reopened.hierarchy.counts)
 
 
+def test_an_index_done_before_its_cloud_is_adopted_is_not_forgotten(inline, ground):
+    cloud = inline.prepare(str(ground), id="a")
+    cloud.job.run_inline()
+    inline.drain(50)
+    assert dict(inline.clouds) == {} and cloud.state == "indexing"
+    inline.adopt(cloud)
+    finish_indexing(inline, cloud)
+    assert cloud.state == "ready" and cloud.hierarchy.counts.sum() == 150_000
+
+
+def test_what_arrives_for_a_closed_cloud_never_reaches_one_of_the_same_name(
+    inline, ground, copc, tmp_path
+):
+    first = inline.open(str(ground), id="a")
+    first.job.run_inline()  # its reports wait to be drained
+    inline.close_cloud("a")
+    other = inline.open(str(write_las(tmp_path / "b.las", terrain(9000))), id="a")
+    inline.drain(50)
+    assert other.state == "indexing" and other.job is not None
+    inline.close_cloud("a")
+    old = inline.open(str(copc), id="a")
+    inline.request(everything(old)[:1], CLASS)
+    inline._inline.step()  # decoded, not drained
+    inline.close_cloud("a")
+    new = inline.open(str(copc), id="a")
+    inline.request(everything(new)[1:2], CLASS)
+    assert [node.id for node in inline.drain(0)] == []
+
+
 def test_cancelling_keeps_the_sample_and_says_so(store, ground, tmp_path):
     cloud = store.open(str(ground), id="a")
     cloud.cancel()
