@@ -111,9 +111,9 @@ class Event:
     """One entry of the append-only log of what was done, undone, redone and cleared.
 
     ``kind`` "step": one command or finished drag, with its point edits and record changes; the
-    steps of one ``batch`` follow each other and are undone as one. "undo", "redo", "clear": ``steps`` names the events it acts on by ``seq``. A clear
-    takes the point edits of its steps, only those of ``kinds`` where any are named; it can
-    itself be undone.
+    steps of one ``batch`` follow each other and are undone as one. "undo", "redo", "clear":
+    ``steps`` names the events it acts on by ``seq``. A clear takes the point edits of its steps,
+    only those of ``kinds`` where any are named; it can itself be undone.
     """
 
     seq: int

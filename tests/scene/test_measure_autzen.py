@@ -46,9 +46,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """The points of a rectangle, by laspy alone, and through a scan of a file of them."""
     cut = tmp_path_factory.mktemp("autzen") / "cut.las"
     parts = []
-    with laspy.open(
-        shared("data", "autzen.laz"), laz_backend=laspy.LazBackend.LazrsParallel
-    ) as all_, laspy.open(cut, "w", header=all_.header) as writer:
+    with (
+        laspy.open(
+            shared("data", "autzen.laz"), laz_backend=laspy.LazBackend.LazrsParallel
+        ) as all_,
+        laspy.open(cut, "w", header=all_.header) as writer,
+    ):
         for chunk in all_.chunk_iterator(1_000_000):
             x, y, z = (np.asarray(v) for v in (chunk.x, chunk.y, chunk.z))
             near = (x >= LOW[0] - 50) & (x <= HIGH[0] + 50) & (y >= LOW[1]) & (y <= HIGH[1] + 9)
