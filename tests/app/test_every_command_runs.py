@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import json
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,63 +82,60 @@ def test_it_works_and_its_answer_is_json(name: str, runs: Any) -> None:
 def test_a_fault_at_any_write_leaves_everything_as_it_was(
     name: str, runs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
-    """N = 1, 2, … until none is met: state and project are as before each time."""
+    """A command stores itself in one write of state and line: a fault of ours there, and a full
+    disk at the Nth write of the file, N = 1, 2, …, until none is met."""
     caplog.set_level(logging.CRITICAL)
     _here(runs(name), tmp_path)
     with prepared(tmp_path) as session:
-        person = session.handle(HUMAN)
-        log = session.scene.log
-        real = type(log).write
-        before = session.state
-        for nth in range(1, 50):
-            args, met = _here(runs(name), tmp_path, nth), [0]
+        person, before = session.handle(HUMAN), session.state
+        kind, writes = type(session.scene.log), [0]
+        real = kind.write
 
-            def write(self: Any, *given: Any, met: list[int] = met, nth: int = nth) -> None:
-                met[0] += 1
-                if met[0] == nth:
-                    raise RuntimeError("injected")
-                real(self, *given)
-
-            monkeypatch.setattr(type(log), "write", write)
-            answer = session.submit(name, args, person).result()
-            monkeypatch.setattr(type(log), "write", real)
-            if met[0] < nth:
-                assert answer["ok"], answer
-                break
-            if answer["ok"] is False:
-                assert answer["error"]["code"] == "internal", answer
-                assert session.state is before
+        def ask(nth: int) -> Any:
+            writes[0] = 0
+            answer = session.submit(name, _here(runs(name), tmp_path, nth), person).result()
+            if not answer["ok"]:
+                assert content(session.state) == content(before)
                 assert not list((tmp_path / "out").iterdir()) or name == "saveProject"
-        else:
-            pytest.fail("it writes without end")
+            return answer
 
+        def broken(self: Any, *given: Any) -> None:
+            writes[0] += 1
+            if writes[0] == 1:
+                raise RuntimeError("injected")
+            real(self, *given)
 
-@pytest.mark.parametrize("name", WRITES)
-def test_a_full_disk_at_any_write_loses_nothing(
-    name: str, runs: Any, tmp_path: Path, caplog: Any
-) -> None:
-    """the Nth write of the project fails: the answer says so, and the state is as it was."""
-    caplog.set_level(logging.CRITICAL)
-    _here(runs(name), tmp_path)
-    with prepared(tmp_path) as session:
-        person = session.handle(HUMAN)
-        before = session.state
-        for nth in range(1, 400):
-            args, seen = _here(runs(name), tmp_path, nth), [0]
+        monkeypatch.setattr(kind, "write", broken)
+        assert ask(0)["error"]["code"] == "internal"
+        assert session.state is before and writes[0] == 2  # the second: the line that it failed
+
+        def counted(self: Any, *given: Any) -> None:
+            writes[0] += 1
+            real(self, *given)
+
+        monkeypatch.setattr(kind, "write", counted)
+        for nth in _numbers():
+            seen = [0]
 
             def fail(call: str, given: Any, seen: list[int] = seen, nth: int = nth) -> int:
                 seen[0] += 1
                 return errno.ENOSPC if seen[0] == nth else 0
 
             with intercepted(fail, FILLS):
-                answer = session.submit(name, args, person).result()
-            if seen[0] < nth or answer["ok"]:
-                assert answer["ok"], answer
+                answer = ask(nth)
+            if answer["ok"]:
                 break
             assert answer["error"]["code"] in ("refused", "internal"), answer
-            assert content(session.state) == content(before)
-        else:
-            pytest.fail("it writes without end")
+        assert writes[0] == 1
+
+
+def _numbers() -> Iterator[int]:
+    """1, 2, … 12, and then fewer and fewer of them: a picture is written in many pieces."""
+    number = 1
+    while number < 10_000:
+        yield number
+        number += max(1, number // 6)
+    raise AssertionError("it writes without end")
 
 
 def test_cancelled_at_any_point_a_long_command_leaves_nothing(
