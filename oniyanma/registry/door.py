@@ -29,6 +29,7 @@ from oniyanma.registry.errors import (
 )
 from oniyanma.registry.gate import Gate
 from oniyanma.registry.jobs import Job, Jobs
+from oniyanma.registry.lines import failure_entry, log_entry
 from oniyanma.registry.log import LogEntry, LogOutcome, canonical_json
 from oniyanma.registry.registry import Registered, Registry
 from oniyanma.registry.schema import GATE_ARGUMENTS, NotJson, normalise, plain, problems
@@ -41,7 +42,6 @@ logger = logging.getLogger(__name__)
 Answer = dict[str, Any]
 CACHE_SIZE: Final = 64  # answers
 MAX_CACHED: Final = 10_000  # items of a list; an answer with a longer one is made anew each time
-MAX_LOGGED: Final = 4096  # characters of arguments kept of a call that was refused
 
 
 class Host(Protocol):
@@ -466,7 +466,7 @@ def _failed(ctx: Context, call: Call, name: Any, args: Any, error: BaseException
     elif answer.code == "cancelled":
         outcome = "cancelled"
     try:
-        ctx.host.append(_failure_entry(ctx, call, name, args, outcome, answer))
+        ctx.host.append(failure_entry(call, name, args, outcome, answer))
     except Exception:
         logger.exception("the log takes no line for %s", str(name)[:80])
     return {"ok": False, "revision": ctx.host.state.revision, "error": answer.as_json()}
@@ -491,80 +491,6 @@ def _os_text(error: OSError) -> str:
     what = error.strerror or str(error) or type(error).__name__
     where = f"{error.filename}: " if error.filename else ""
     return f"{where}{what}."
-
-
-def _failure_entry(
-    ctx: Context,
-    call: Call,
-    name: Any,
-    args: Any,
-    outcome: LogOutcome,
-    error: CommandError,
-) -> LogEntry:
-    entry = ctx.registry.entry(name) if isinstance(name, str) else None
-    command = name if isinstance(name, str) else repr(name)
-    command = command[:80].encode("utf-8", "backslashreplace").decode("utf-8")
-    try:
-        given = plain({} if args is None else args)
-        kept = redact(entry, given) if isinstance(given, dict) else {}
-        if len(canonical_json(kept)) > MAX_LOGGED:
-            kept = {"omitted": f"arguments of more than {MAX_LOGGED} characters"}
-    except ValueError:
-        kept = {"omitted": "arguments that are no JSON"}
-    return LogEntry(
-        time=call.now,
-        actor=call.actor,
-        surface=call.surface,
-        command=command,
-        arguments=kept,
-        outcome=outcome,
-        error=error.code,
-        reason=_reason(entry, error),
-    )
-
-
-def _reason(entry: Registered | None, error: CommandError) -> str:
-    """The message for the log; of a command with secrets none that quotes what was given."""
-    if error.code == "invalid_arguments" and entry is not None and entry.secrets:
-        return "its arguments are not valid"
-    return error.message[:500].encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def redact(entry: Registered | None, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments as the log keeps them: no gate arguments, no secrets.
-
-    Of an unknown command, and of a misspelt argument where the command has secrets, only names.
-    """
-    if entry is None:
-        return dict.fromkeys(args, "(not kept)")
-    known = entry.schema["properties"]
-    kept: dict[str, Any] = {}
-    for key, value in args.items():
-        if key in entry.secrets or (key in GATE_ARGUMENTS and entry.command.destructive):
-            continue
-        if key not in known and (entry.secrets or key in GATE_ARGUMENTS):
-            kept[key] = "(not kept)"
-        else:
-            kept[key] = value
-    return kept
-
-
-def log_entry(
-    call: Call,
-    entry: Registered,
-    args: Mapping[str, Any],
-    outcome: LogOutcome,
-    affected: Mapping[str, int] | None = None,
-) -> LogEntry:
-    return LogEntry(
-        time=call.now,
-        actor=call.actor,
-        surface=call.surface,
-        command=entry.command.name,
-        arguments=redact(entry, args),
-        outcome=outcome,
-        affected=affected,
-    )
 
 
 def cache_key(
