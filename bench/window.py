@@ -8,6 +8,7 @@ stall. The window is shown (a display is needed); the index is made afresh.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import resource
@@ -36,11 +37,11 @@ def main() -> int:
 
 def measure(cloud: str) -> dict[str, Any]:
     """Opens the cloud in a window and watches the beat until everything has settled."""
+    from oniyanma.ui.application import make_application, open_window
+    from oniyanma.ui.executor import QtExecutor
     from PySide6.QtCore import Qt, QTimer
 
     from oniyanma.app import Session
-    from oniyanma.ui.application import make_application, open_window
-    from oniyanma.ui.executor import QtExecutor
 
     app = make_application()
     session = Session(executor=QtExecutor())
@@ -76,7 +77,7 @@ def measure(cloud: str) -> dict[str, Any]:
         time.sleep(0.0005)
     whole = time.perf_counter() - started
     stalls = sorted(
-        max(0.0, (b[0] - a[0]) - (b[1] - a[1])) * 1000.0 for a, b in zip(beats, beats[1:], strict=False)
+        max(0.0, (b[0] - a[0]) - (b[1] - a[1])) * 1000.0 for a, b in itertools.pairwise(beats)
     )
     beat.stop()
     window.close()

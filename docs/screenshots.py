@@ -34,8 +34,10 @@ def main() -> int:
     for size, (_, _, factor) in SIZES.items():
         with tempfile.TemporaryDirectory() as home:
             env = {
-                **os.environ, "QT_SCALE_FACTOR": f"{factor:g}",
-                "ONIYANMA_DATA": f"{home}/data", "ONIYANMA_CONFIG": f"{home}/config",
+                **os.environ,
+                "QT_SCALE_FACTOR": f"{factor:g}",
+                "ONIYANMA_DATA": f"{home}/data",
+                "ONIYANMA_CONFIG": f"{home}/config",
             }
             command = [sys.executable, __file__, options.cloud, options.out, "--one", size]
             subprocess.run(command, env=env, check=True)
@@ -44,9 +46,10 @@ def main() -> int:
 
 def shoot(cloud: str, out: Path, size: str) -> None:
     """Goes through the job once in the dark, taking each step in both themes."""
-    from oniyanma.app import Session
     from oniyanma.ui.application import make_application, open_window
     from oniyanma.ui.executor import QtExecutor
+
+    from oniyanma.app import Session
 
     app = make_application()
     session = Session(executor=QtExecutor())
@@ -99,8 +102,14 @@ class Hand:
     def settle(self) -> None:
         """Until nothing is on its way, and the panels have caught up."""
         start = time.monotonic()
-        self.wait(lambda: time.monotonic() - start > 0.7 and self.session.scene.settled
-                  and not self.window.bridge.jobs and not self.window.canvas.moving)
+        self.wait(
+            lambda: (
+                time.monotonic() - start > 0.7
+                and self.session.scene.settled
+                and not self.window.bridge.jobs
+                and not self.window.canvas.moving
+            )
+        )
         self.window.canvas.repaint()
         start = time.monotonic()
         self.wait(lambda: time.monotonic() - start > 0.4)
@@ -141,8 +150,12 @@ class Hand:
         from PySide6.QtTest import QTest
 
         self.move(x, y)
-        QTest.mouseClick(self.window.canvas, Qt.MouseButton.LeftButton,
-                         Qt.KeyboardModifier.NoModifier, self.at(x, y))
+        QTest.mouseClick(
+            self.window.canvas,
+            Qt.MouseButton.LeftButton,
+            Qt.KeyboardModifier.NoModifier,
+            self.at(x, y),
+        )
         self.app.processEvents()
 
 

@@ -127,9 +127,12 @@ class Acts:
     def about(self) -> None:
         answer = self.bridge.read("getSession") or {}
         self.window.toast.say(
-            tr("oniyanma {version}", version=answer.get("version", "")), kind="notice",
-            details=tr("A point-cloud viewer in which every click, key, script and machine goes "
-                       "through one command registry. MIT licence."),
+            tr("oniyanma {version}", version=answer.get("version", "")),
+            kind="notice",
+            details=tr(
+                "A point-cloud viewer in which every click, key, script and machine goes "
+                "through one command registry. MIT licence."
+            ),
         )
 
     def escape(self) -> None:
@@ -164,7 +167,8 @@ class Acts:
 
     def ask_save(self, text: str) -> str:
         return self.window.dialogs.save_file(
-            tr("Choose a file"), text or self._folder(),
+            tr("Choose a file"),
+            text or self._folder(),
             f"{dialogs.EXPORT_FILTER};;{dialogs.REPORT_FILTER}",
         )
 
@@ -181,8 +185,11 @@ class Acts:
         whose = ", ".join(f"{who}: {integer(count)}" for who, count in sorted(counts.items()))
         if total and not self.window.dialogs.confirm(
             tr("Clear all edits?"),
-            tr("{total} edits go ({whose}). Undo brings them back.", total=integer(total),
-               whose=whose),
+            tr(
+                "{total} edits go ({whose}). Undo brings them back.",
+                total=integer(total),
+                whose=whose,
+            ),
             tr("Clear {total} edits", total=integer(total)),
         ):
             return
@@ -199,8 +206,14 @@ class Acts:
         text = self._sentence(command, args, answer)
         if command in EDITS and not answer.get("points"):
             say(str(answer.get("note") or tr("No point was hit.")), kind="notice")
-        elif command in (*EDITS, "clearEdits", "deleteMeasurement", "addMeasurement", "addFinding",
-                         "acceptBatch"):
+        elif command in (
+            *EDITS,
+            "clearEdits",
+            "deleteMeasurement",
+            "addMeasurement",
+            "addFinding",
+            "acceptBatch",
+        ):
             say(text, button=tr("Undo"), act=lambda: self.bridge.run("undo"))
         elif text:
             say(text, kind="done")
@@ -217,9 +230,7 @@ class Acts:
         path = str(args["path"])
         return path if "://" in path else str(Path(path).absolute())
 
-    def _sentence(
-        self, command: str, args: Mapping[str, Any], answer: Mapping[str, Any]
-    ) -> str:
+    def _sentence(self, command: str, args: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
         hit = answer.get("points")
         points = integer(hit if isinstance(hit, int) else 0)
         if command == "hideSelection":
@@ -227,8 +238,9 @@ class Acts:
         if command == "deleteSelection":
             return tr("Deleted: {points} points on screen", points=points)
         if command == "reclassifySelection":
-            return tr("{points} points are {name} now", points=points,
-                      name=class_name(int(args["class"])))
+            return tr(
+                "{points} points are {name} now", points=points, name=class_name(int(args["class"]))
+            )
         if command == "colorSelection":
             return tr("Coloured: {points} points on screen", points=points)
         if command == "clearEdits":
@@ -236,8 +248,10 @@ class Acts:
         if command in ("undo", "redo"):
             event = self.bridge.state.events[-1] if self.bridge.state.events else None
             title = (event.title if event is not None else command).partition(": ")[2]
-            return tr("Undone: {what}", what=title) if command == "undo" else tr(
-                "Done again: {what}", what=title
+            return (
+                tr("Undone: {what}", what=title)
+                if command == "undo"
+                else tr("Done again: {what}", what=title)
             )
         if command == "addMeasurement":
             value = answer.get("value")
@@ -283,7 +297,8 @@ class Acts:
         """After a fault of ours: where the report lies, and that nothing is lost."""
         self.window.toast.say(
             tr("Something in oniyanma broke. Your project is safe: every edit is already stored."),
-            kind="error", details=tr("{what}\nReport: {report}", what=what, report=report),
+            kind="error",
+            details=tr("{what}\nReport: {report}", what=what, report=report),
         )
 
     # --- clouds come and go ------------------------------------------------------------

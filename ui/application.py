@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QLocale, QTimer, Qt
+from PySide6.QtCore import QCoreApplication, QLocale, Qt, QTimer
 from PySide6.QtGui import QSurfaceFormat
 from PySide6.QtWidgets import QApplication
 
@@ -71,7 +71,10 @@ def person() -> Actor:
 
 
 def open_window(
-    session: Any, *, dialogs: Dialogs | None = None, console: Any = None,
+    session: Any,
+    *,
+    dialogs: Dialogs | None = None,
+    console: Any = None,
     settings: Settings | None = None,
 ) -> Window:
     """A window on a session, shown. The caller closes it before the session."""

@@ -64,6 +64,16 @@ class Bridge(QObject):
         """What is shown: the committed state, or the live one of a gesture."""
         return self.view.state
 
+    @property
+    def committed(self) -> Any:
+        """What is kept: without what a running gesture only shows."""
+        return self.scene.state
+
+    @property
+    def previewing(self) -> bool:
+        """Whether a gesture is under way."""
+        return self.scene.live_state is not None
+
     def command(self, name: str) -> Any:
         return self.registry[name]
 
@@ -144,7 +154,8 @@ class Bridge(QObject):
     def undo_titles(self) -> tuple[str, str]:
         """What undo and redo would do now, by name."""
         actor = self.handle.actor
-        undo, redo = history.undoable(self.state, actor), history.redoable(self.state, actor)
+        state = self.committed
+        undo, redo = history.undoable(state, actor), history.redoable(state, actor)
         return (
             tr("Undo: {what}", what=history.step_title(self.state, undo[0]))
             if undo

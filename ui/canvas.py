@@ -114,7 +114,7 @@ class Canvas(QOpenGLWidget):
 
     # OpenGL
 
-    def initializeGL(self) -> None:  # noqa: N802
+    def initializeGL(self) -> None:
         context = self.context()
         context.aboutToBeDestroyed.connect(self._context_gone)
         self._renderer = PointRenderer(_proc_address(context))
@@ -126,13 +126,17 @@ class Canvas(QOpenGLWidget):
             self._renderer = None
             self.doneCurrent()
 
-    def resizeGL(self, width: int, height: int) -> None:  # noqa: N802
+    def resizeGL(self, width: int, height: int) -> None:
         self.bridge.set_viewport(width, height)
         self.wake()
 
-    def paintGL(self) -> None:  # noqa: N802
+    def paintGL(self) -> None:
         if self._renderer is None or self._fault:
             return
+        if self.bridge.scene.state.viewport != (self.width(), self.height()):
+            # a layout that changed within a command is told again: counts and picks depend on it
+            self.bridge.set_viewport(self.width(), self.height())
+            self.wake()
         ratio = self.devicePixelRatioF()
         size = (round(self.width() * ratio), round(self.height() * ratio))
         moving = self.moving
@@ -174,45 +178,48 @@ class Canvas(QOpenGLWidget):
 
     # mouse and keys
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         self.setFocus(Qt.FocusReason.MouseFocusReason)
         turning = self._space or event.button() != Qt.MouseButton.LeftButton
         if self.tool is not None and not turning and self.tool.press(event):
             return
         self.navigator.press(event)
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if self.navigator.active:
             self.navigator.move(event)
         elif self.tool is not None:
             self.tool.move(event)
         self.hovered.emit(event.position())
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self.navigator.active:
             self.navigator.release(event)
         elif self.tool is not None:
             self.tool.release(event)
 
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         if self.tool is not None and not self._space:
             self.tool.double(event)
         elif event.button() == Qt.MouseButton.LeftButton:
             self.navigator.pivot_at(event.position())
 
-    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802
+    def wheelEvent(self, event: QWheelEvent) -> None:
         self.navigator.wheel(event)
 
-    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802
+    def leaveEvent(self, event: QEvent) -> None:
         self.left.emit()
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QNativeGestureEvent):
             return self.navigator.native(event)
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            if self._takes(event):  # the tool's and fly mode's keys are not shortcuts now
-                event.accept()
-                return True
+        if (
+            event.type() == QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and self._takes(event)  # the tool's and fly mode's keys are not shortcuts now
+        ):
+            event.accept()
+            return True
         return super().event(event)
 
     def _takes(self, event: QKeyEvent) -> bool:
@@ -226,7 +233,7 @@ class Canvas(QOpenGLWidget):
             return True
         return self.tool is not None and event.key() in self.tool.KEYS
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Space:
             self._space = True
             if self.tool is not None:
@@ -237,7 +244,7 @@ class Canvas(QOpenGLWidget):
         if not self.navigator.key(event, down=True):
             super().keyPressEvent(event)
 
-    def keyReleaseEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Space and not event.isAutoRepeat():
             self._space = False
             if self.tool is not None:
@@ -246,7 +253,7 @@ class Canvas(QOpenGLWidget):
         if not self.navigator.key(event, down=False):
             super().keyReleaseEvent(event)
 
-    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802
+    def focusOutEvent(self, event: QFocusEvent) -> None:
         self._space = False
         self.navigator.stop_flying()
         super().focusOutEvent(event)

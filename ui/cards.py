@@ -6,11 +6,25 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from .text import tr
 
 EDGE = 16
+
+
+def room_of(card: QWidget) -> QRect:
+    """The rectangle a card lies in: its parent's."""
+    parent = card.parentWidget()
+    return parent.rect() if parent is not None else QRect()
 
 
 class KeyCap(QLabel):
@@ -63,7 +77,7 @@ class Banner(QFrame):
 
     def place(self) -> None:
         self.adjustSize()
-        room = self.parentWidget().rect()
+        room = room_of(self)
         self.move(max(EDGE, (room.width() - self.width()) // 2), EDGE)
         self.raise_()
 
@@ -118,7 +132,7 @@ class Toast(QFrame):
         self.setProperty("kind", kind)
         self.style().unpolish(self)
         self.style().polish(self)
-        wide = max(240, self.parentWidget().width() - 320)
+        wide = max(240, room_of(self).width() - 320)
         self.text.setWordWrap(False)
         self.text.setMinimumWidth(0)
         self.text.setText(text)
@@ -141,9 +155,10 @@ class Toast(QFrame):
 
     def place(self) -> None:
         self.adjustSize()
-        room = self.parentWidget().rect()
-        self.move(max(EDGE, (room.width() - self.width()) // 2),
-                  room.height() - self.height() - EDGE)
+        room = room_of(self)
+        self.move(
+            max(EDGE, (room.width() - self.width()) // 2), room.height() - self.height() - EDGE
+        )
         self.raise_()
 
     def _show_more(self) -> None:
@@ -209,7 +224,7 @@ class ActionBar(QFrame):
         self.place(box)
 
     def place(self, box: QRect) -> None:
-        room = self.parentWidget().rect()
+        room = room_of(self)
         left = box.center().x() - self.width() // 2
         top = box.bottom() + 12
         if top + self.height() > room.height() - 72:
@@ -228,6 +243,7 @@ class AnswerCard(QFrame):
         self.setObjectName("answer")
         self.title = QLabel()
         self.title.setProperty("role", "title")
+        self.text = QPlainTextEdit()
         copy = QPushButton(tr("Copy"))
         copy.setProperty("kind", "quiet")
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.text.toPlainText()))
@@ -235,7 +251,6 @@ class AnswerCard(QFrame):
         shut.setProperty("kind", "quiet")
         shut.setAccessibleName(tr("Dismiss"))
         shut.clicked.connect(self.hide)
-        self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
         self.text.setAccessibleName(tr("Answer"))
         row = QHBoxLayout()
@@ -251,7 +266,7 @@ class AnswerCard(QFrame):
     def show_answer(self, title: str, text: str) -> None:
         self.title.setText(title)
         self.text.setPlainText(text)
-        room = self.parentWidget().rect()
+        room = room_of(self)
         lines = min(16, text.count("\n") + 2)
         self.resize(min(440, room.width() - 2 * EDGE), 60 + min(lines, 14) * 17)
         self.move(EDGE, room.height() - self.height() - EDGE)

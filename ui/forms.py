@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QLocale, Qt, Signal
@@ -113,7 +114,7 @@ class Editor(QWidget):
 
     def _button(self, title: str, act: Callable[[], None]) -> QPushButton:
         button = QPushButton(title)
-        button.clicked.connect(act)
+        button.clicked.connect(lambda: act())
         self.row.addWidget(button)
         return button
 
@@ -156,8 +157,10 @@ class NumberEditor(Editor):
         self.row.addWidget(self.box, 1)
         if "minimum" in schema and "maximum" in schema:
             locale = QLocale()
-            bounds = QLabel(f"{locale.toString(float(schema['minimum']), 'g', 12)} – "
-                            f"{locale.toString(float(schema['maximum']), 'g', 12)}")
+            bounds = QLabel(
+                f"{locale.toString(float(schema['minimum']), 'g', 12)} – "
+                f"{locale.toString(float(schema['maximum']), 'g', 12)}"
+            )
             bounds.setProperty("role", "muted")
             self.row.addWidget(bounds)
         self.setFocusProxy(self.box)
@@ -172,7 +175,7 @@ class ColorEditor(Editor):
     def __init__(self, name: str, schema: Mapping[str, Any]) -> None:
         super().__init__(name, schema)
         for color in SWATCHES:
-            button = self._button("", lambda color=color: self._take(color))
+            button = self._button("", partial(self._take, color))
             button.setFixedSize(24, 24)
             button.setAccessibleName(tr("Colour {color}", color=color))
             button.setStyleSheet(f"background: {color}; padding: 0; min-height: 0;")
@@ -289,7 +292,7 @@ def _example(schema: Mapping[str, Any]) -> str:
     if "array" in _types(schema):
         return "[1, 2]"
     names = list(schema.get("properties", {}))[:2]
-    return json.dumps({name: 0 for name in names}) if names else "{}"
+    return json.dumps(dict.fromkeys(names, 0)) if names else "{}"
 
 
 def parse_number(text: str) -> float | None:
@@ -306,9 +309,7 @@ def parse_number(text: str) -> float | None:
         return value
 
 
-def make_editor(
-    command: str, name: str, schema: Mapping[str, Any], services: Services
-) -> Editor:
+def make_editor(command: str, name: str, schema: Mapping[str, Any], services: Services) -> Editor:
     """The editor that fits an argument. Lists (choice, choices) are the palette's own."""
     kind = kind_of(name, schema)
     if kind == "color":

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from .actions import BY_ID, ENTRIES, MENUS, VIEW_KEYS
-from .cards import KeyCap
+from .cards import KeyCap, room_of
 from .keymap import Keymap, shown
 from .text import tr
 
@@ -47,7 +47,7 @@ class KeyButton(QPushButton):
             return True
         return super().event(event)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         if not self.listening:
             super().keyPressEvent(event)
             return
@@ -144,7 +144,7 @@ class KeySheet(QFrame):
 
     def open(self) -> None:
         self.refresh()
-        room = self.parentWidget().rect()
+        room = room_of(self)
         width, height = min(920, room.width() - 48), min(640, room.height() - 64)
         self.setGeometry((room.width() - width) // 2, (room.height() - height) // 2, width, height)
         self.show()
@@ -171,8 +171,14 @@ class KeySheet(QFrame):
             self.keymap.bind(entry, [keys] if keys else [])
             if rivals:
                 names = ", ".join(tr(BY_ID[rival].title) for rival in rivals)
-                self.note.setText(tr("{key} is also the key of {names}: neither runs until one "
-                                     "of them has another.", key=shown(keys), names=names))
+                self.note.setText(
+                    tr(
+                        "{key} is also the key of {names}: neither runs until one "
+                        "of them has another.",
+                        key=shown(keys),
+                        names=names,
+                    )
+                )
             else:
                 self.note.setText(tr("Click a key to change it; Backspace takes it away."))
             self.changed.emit()
@@ -185,7 +191,7 @@ class KeySheet(QFrame):
             for widget in widgets:
                 widget.setVisible(not wanted or wanted in title or wanted in keys)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
             if event.type() == QEvent.Type.ShortcutOverride:
                 event.accept()
@@ -195,7 +201,7 @@ class KeySheet(QFrame):
                 return True
         return super().eventFilter(watched, event)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
             self.close_sheet()
         else:

@@ -19,7 +19,10 @@ class Actions:
     """All QActions by entry id; their object names are those ids."""
 
     def __init__(
-        self, parent: QWidget, keymap: Keymap, keeper: themes.ThemeKeeper,
+        self,
+        parent: QWidget,
+        keymap: Keymap,
+        keeper: themes.ThemeKeeper,
         act: Callable[[Entry], None],
     ) -> None:
         self.keymap = keymap

@@ -52,8 +52,9 @@ class NavCube(QWidget):
             if n[2] <= 0.05:
                 continue
             corners = [n - r + u, n + r + u, n + r - u, n - r - u]
-            outline = QPolygonF([QPointF(middle + c[0] * half, middle - c[1] * half)
-                                 for c in corners])
+            outline = QPolygonF(
+                [QPointF(middle + c[0] * half, middle - c[1] * half) for c in corners]
+            )
             found.append((preset, label, float(n[2]), outline))
         return sorted(found, key=lambda face: face[2])
 
@@ -63,7 +64,7 @@ class NavCube(QWidget):
                 return preset
         return ""
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         if not self.bridge.state.clouds:
             return
         theme = themes.DARK
@@ -74,8 +75,11 @@ class NavCube(QWidget):
         for preset, label, facing, outline in self.faces():
             over = preset == self.over
             painter.setPen(QPen(theme.color("accent" if over else "muted", 200), 1.0))
-            painter.setBrush(theme.color("accent", 235) if over
-                             else theme.color("raised", 160 + round(70 * facing)))
+            painter.setBrush(
+                theme.color("accent", 235)
+                if over
+                else theme.color("raised", 160 + round(70 * facing))
+            )
             painter.drawPolygon(outline)
             turn = QTransform()
             if facing > 0.25 and QTransform.quadToQuad(unit, outline, turn):
@@ -86,17 +90,17 @@ class NavCube(QWidget):
                 painter.restore()
         painter.end()
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         over = self.face_at(event.position())
         if over != self.over:
             self.over = over
             self.update()
 
-    def leaveEvent(self, event: Any) -> None:  # noqa: N802
+    def leaveEvent(self, event: Any) -> None:
         self.over = ""
         self.update()
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         if preset := self.face_at(event.position()):
             self.bridge.run("setCamera", {"preset": preset, "animate": True})
         else:

@@ -124,9 +124,7 @@ class Navigator(QObject):
         control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
         if trackpad and not control:
             self._wheel_begin(event.position())
-            camera = navigation.pan(
-                self._live(), self._ground(), self._at, pixels.x(), pixels.y()
-            )
+            camera = navigation.pan(self._live(), self._ground(), self._at, pixels.x(), pixels.y())
         else:
             delta = event.angleDelta()
             steps = (delta.y() or delta.x()) / NOTCH
@@ -189,7 +187,8 @@ class Navigator(QObject):
         now = time.monotonic()
         seconds, self._fly_time = now - self._fly_time, now
         ways = [self.FLY_KEYS[key] for key in self._held]
-        move = tuple(float(sum(parts)) for parts in zip(*ways, strict=True))
+        right, forward, up = (float(sum(parts)) for parts in zip(*ways, strict=True))
+        move = (right, forward, up)
         self._show(navigation.fly(self._live(), self._ground(), move, seconds, self._boost))
 
     # the gesture

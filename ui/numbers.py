@@ -46,13 +46,10 @@ def short_count(value: int | float, locale: QLocale | None = None) -> str:
     """A count in three figures: 950, 12.4 k, 1.8 M, 10.7 M, 2.1 G."""
     locale = locale or QLocale()
     size = float(value)
-    for limit, divisor, mark in ((1e3, 1.0, ""), (999.5e3, 1e3, "k"), (999.5e6, 1e6, "M")):
-        if abs(size) < limit:
-            break
-    else:
-        divisor, mark = 1e9, "G"
-    if not mark:
+    if abs(size) < 1e3:
         return locale.toString(round(size))
+    steps = ((999.5e3, 1e3, "k"), (999.5e6, 1e6, "M"), (math.inf, 1e9, "G"))
+    divisor, mark = next((d, m) for limit, d, m in steps if abs(size) < limit)
     scaled = size / divisor
     digits = 1 if abs(scaled) < 99.95 else 0
     return f"{locale.toString(scaled, 'f', digits)}\N{NO-BREAK SPACE}{mark}"

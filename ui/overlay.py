@@ -71,7 +71,7 @@ class Overlay(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
         bridge.state_changed.connect(lambda *_: self.update())
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         view = self.bridge.view
         if not view.state.clouds:
             return
@@ -95,8 +95,15 @@ class Overlay(QWidget):
             draw(painter, lens, tool.overlays())
             if self.value:
                 at = self.cursor_at + QPointF(16, -18)
-                draw(painter, lens, [data.Label(self.value, pixel=(at.x(), at.y()), anchor="left",
-                                                pill=True, bold=True)])
+                draw(
+                    painter,
+                    lens,
+                    [
+                        data.Label(
+                            self.value, pixel=(at.x(), at.y()), anchor="left", pill=True, bold=True
+                        )
+                    ],
+                )
         painter.end()
 
 
@@ -104,15 +111,28 @@ def draw(painter: QPainter, lens: Matrices, shapes: Iterable[data.Overlay]) -> N
     """Paints overlays in their order; what lies behind the eye is left out."""
     for shape in shapes:
         if isinstance(shape, data.Line):
-            _path(painter, _pixels(lens, shape.points), shape.color, shape.width,
-                  closed=shape.closed, dashed=shape.dashed)
+            _path(
+                painter,
+                _pixels(lens, shape.points),
+                shape.color,
+                shape.width,
+                closed=shape.closed,
+                dashed=shape.dashed,
+            )
         elif isinstance(shape, data.BoxOutline):
             corners = _pixels(lens, box_corners(shape))
             for a, b in EDGES:
                 _path(painter, [corners[a], corners[b]], shape.color, shape.width)
         elif isinstance(shape, data.ScreenPolygon):
-            _path(painter, [QPointF(x, y) for x, y in shape.points], shape.color, shape.width,
-                  closed=shape.closed, dashed=shape.dashed, fill=shape.fill)
+            _path(
+                painter,
+                [QPointF(x, y) for x, y in shape.points],
+                shape.color,
+                shape.width,
+                closed=shape.closed,
+                dashed=shape.dashed,
+                fill=shape.fill,
+            )
         elif isinstance(shape, data.Marker):
             if (at := _pixels(lens, [shape.at])[0]) is not None:
                 _marker(painter, at, shape)
@@ -186,12 +206,17 @@ def _marker(painter: QPainter, at: QPointF, marker: data.Marker) -> None:
         path = QPainterPath(at)
         radius = size * 0.36
         centre = at - QPointF(0, size - radius)
-        path.cubicTo(at - QPointF(radius * 0.4, size * 0.3), centre + QPointF(-radius, radius * 0.9),
-                     centre + QPointF(-radius, 0))
-        path.arcTo(QRectF(centre.x() - radius, centre.y() - radius, 2 * radius, 2 * radius), 180,
-                   -180)
-        path.cubicTo(centre + QPointF(radius, radius * 0.9), at + QPointF(radius * 0.4, -size * 0.3),
-                     at)
+        path.cubicTo(
+            at - QPointF(radius * 0.4, size * 0.3),
+            centre + QPointF(-radius, radius * 0.9),
+            centre + QPointF(-radius, 0),
+        )
+        path.arcTo(
+            QRectF(centre.x() - radius, centre.y() - radius, 2 * radius, 2 * radius), 180, -180
+        )
+        path.cubicTo(
+            centre + QPointF(radius, radius * 0.9), at + QPointF(radius * 0.4, -size * 0.3), at
+        )
         if marker.hollow:
             painter.setPen(QPen(ink, 2.0))
         painter.drawPath(path)

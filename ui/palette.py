@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -15,22 +15,20 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListView,
     QStackedWidget,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QVBoxLayout,
     QWidget,
 )
 
 from . import theme as themes
+from .cards import room_of
 from .forms import Editor, FormError, Services, focus_first, make_editor
 from .keymap import Keymap
+from .palette_delegate import ROW, RowDelegate
 from .palette_rows import Row, console_row, rows, search
 from .settings import Settings
 from .text import tr
 from .values import Choice, choices_for, is_multiple
 
-ROW = Qt.ItemDataRole.UserRole
 GATE = ("confirm", "token")
 
 
@@ -56,81 +54,6 @@ class Option:
     value: Any = None
     argument: str = ""
     run: bool = False
-
-
-class RowDelegate(QStyledItemDelegate):
-    """Draws a row: icon or swatch, title, what it hits or why not, group, key."""
-
-    HEIGHT = 40
-
-    def __init__(self, parent: QWidget, keeper: themes.ThemeKeeper) -> None:
-        super().__init__(parent)
-        self.keeper = keeper
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex) -> QSize:  # noqa: N802
-        return QSize(option.rect.width(), self.HEIGHT)
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex
-    ) -> None:
-        theme = self.keeper.theme
-        item = index.data(ROW)
-        box = option.rect.adjusted(4, 1, -4, -1)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if option.state & QStyle.StateFlag.State_Selected:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.color("hover"))
-            painter.drawRoundedRect(box, 6, 6)
-            painter.setBrush(theme.color("accent"))
-            painter.drawRoundedRect(QRect(box.left(), box.top() + 10, 3, box.height() - 20), 1, 1)
-        reason = getattr(item, "reason", "")
-        left = box.left() + 14
-        square = QRect(left, box.center().y() - 8, 18, 18)
-        if item.color:
-            painter.setPen(theme.color("border"))
-            painter.setBrush(themes.QColor(item.color))
-            painter.drawRoundedRect(square.adjusted(2, 2, -2, -2), 3, 3)
-        elif getattr(item, "icon", ""):
-            themes.icon(item.icon, theme, role="muted").paint(painter, square)
-        left += 30
-        right = box.right() - 12
-        small = themes.font(12)
-        keys = getattr(item, "keys", "").split("  ")[0]
-        if keys:
-            width = QFontMetrics(small).horizontalAdvance(keys) + 12
-            cap = QRect(right - width, box.center().y() - 10, width, 20)
-            painter.setPen(theme.color("border"))
-            painter.setBrush(theme.color("surface"))
-            painter.drawRoundedRect(cap, 4, 4)
-            painter.setFont(small)
-            painter.setPen(theme.color("muted"))
-            painter.drawText(cap, Qt.AlignmentFlag.AlignCenter, keys)
-            right = cap.left() - 12
-        group = getattr(item, "group", "")
-        if group:
-            painter.setFont(small)
-            painter.setPen(theme.color("muted"))
-            width = QFontMetrics(small).horizontalAdvance(group)
-            painter.drawText(QRect(right - width, box.top(), width, box.height()),
-                             Qt.AlignmentFlag.AlignVCenter, group)
-            right -= width + 16
-        painter.setFont(themes.font(14))
-        painter.setPen(theme.color("muted" if reason else "text"))
-        metrics = QFontMetrics(themes.font(14))
-        title = metrics.elidedText(item.title, Qt.TextElideMode.ElideRight, max(0, right - left))
-        painter.drawText(QRect(left, box.top(), right - left, box.height()),
-                         Qt.AlignmentFlag.AlignVCenter, title)
-        left += metrics.horizontalAdvance(title) + 12
-        note = reason or getattr(item, "hits", "") or item.detail
-        if note and left < right - 40:
-            painter.setFont(small)
-            role = "muted" if reason or not getattr(item, "hits", "") else "accent_text"
-            painter.setPen(theme.color(role))
-            note = QFontMetrics(small).elidedText(note, Qt.TextElideMode.ElideRight, right - left)
-            painter.drawText(QRect(left, box.top(), right - left, box.height()),
-                             Qt.AlignmentFlag.AlignVCenter, note)
-        painter.restore()
 
 
 class Palette(QFrame):
@@ -191,7 +114,7 @@ class Palette(QFrame):
         top = QHBoxLayout()
         top.setContentsMargins(8, 0, 8, 0)
         top.addWidget(self.line)
-        box = QVBoxLayout(self)
+        box = self.column = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
         box.addWidget(self.crumb)
@@ -229,12 +152,12 @@ class Palette(QFrame):
 
     def place(self) -> None:
         """Centred near the top of the window; as tall as what it offers, up to ten lines."""
-        room = self.parentWidget().rect()
+        room = room_of(self)
         width = min(680, room.width() - 48)
         lines = min(10, self.list.model().rowCount()) if not self.list.isHidden() else 0
         self.list.setFixedHeight(lines * RowDelegate.HEIGHT)
-        self.layout().activate()
-        height = min(self.layout().sizeHint().height(), room.height() - 96)
+        self.column.activate()
+        height = min(self.column.sizeHint().height(), room.height() - 96)
         self.setGeometry((room.width() - width) // 2, 56, width, height)
 
     # choosing
@@ -318,7 +241,8 @@ class Palette(QFrame):
             self.line.setFocus()
             many = is_multiple(question.command, name, schema)
             self._hint(
-                tr("Space marks several   ⏎ takes them   Esc back") if many
+                tr("Space marks several   ⏎ takes them   Esc back")
+                if many
                 else tr("↑↓ choose   ⏎ take   Esc back")
             )
             return
@@ -440,10 +364,14 @@ class Palette(QFrame):
             choices = choices_for(question.command, question.asking, schema, self.bridge.state)
             offers = [_option(choice, choice.value in self._checked) for choice in choices or ()]
         as_rows = {id(offer): offer for offer in offers}
-        found = search(query, [
-            Row(key=str(key), title=offer.title, group="", search=offer.detail)
-            for key, offer in as_rows.items()
-        ], limit=300)
+        found = search(
+            query,
+            [
+                Row(key=str(key), title=offer.title, group="", search=offer.detail)
+                for key, offer in as_rows.items()
+            ],
+            limit=300,
+        )
         return [as_rows[int(row.key)] for row in found if row.key.isdigit()]
 
     def _current(self) -> Any:
@@ -501,7 +429,7 @@ class Palette(QFrame):
     def _hint(self, text: str) -> None:
         self.hint.setText(text)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             if event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Tab):  # the window must not get them
                 event.accept()

@@ -161,45 +161,75 @@ def _values(bridge: Any) -> Iterable[Row]:
     for choice in values.classes(state)[: len(values.CLASS_NAMES)]:
         name = values.class_name(choice.value)
         yield Row(
-            key=f"class.{choice.value}", title=tr("Classify as {name}", name=name),
-            group=tr("Edit"), command="reclassifySelection", args={"class": choice.value},
-            color=choice.color, search=f"class {choice.value} reclassify",
+            key=f"class.{choice.value}",
+            title=tr("Classify as {name}", name=name),
+            group=tr("Edit"),
+            command="reclassifySelection",
+            args={"class": choice.value},
+            color=choice.color,
+            search=f"class {choice.value} reclassify",
         )
         yield Row(
-            key=f"select.class.{choice.value}", title=tr("Select {name}", name=name),
-            group=tr("Select"), command="selectWhere", args={"classes": [choice.value]},
-            color=choice.color, search=f"class {choice.value}",
+            key=f"select.class.{choice.value}",
+            title=tr("Select {name}", name=name),
+            group=tr("Select"),
+            command="selectWhere",
+            args={"classes": [choice.value]},
+            color=choice.color,
+            search=f"class {choice.value}",
         )
         yield Row(
-            key=f"only.class.{choice.value}", title=tr("Show only {name}", name=name),
-            group=tr("Classes"), command="setClassVisibility",
+            key=f"only.class.{choice.value}",
+            title=tr("Show only {name}", name=name),
+            group=tr("Classes"),
+            command="setClassVisibility",
             args={"classes": [choice.value], "visible": True, "only": True},
-            color=choice.color, search=f"class {choice.value} visible",
+            color=choice.color,
+            search=f"class {choice.value} visible",
         )
     for choice in values.bookmarks(state):
         yield Row(
-            key=f"bookmark.{choice.value}", title=tr("Go to {name}", name=choice.title),
-            group=tr("Views"), command="setCamera", args={"bookmark": choice.value},
-            icon="ph.bookmark-simple", search="bookmark view",
+            key=f"bookmark.{choice.value}",
+            title=tr("Go to {name}", name=choice.title),
+            group=tr("Views"),
+            command="setCamera",
+            args={"bookmark": choice.value},
+            icon="ph.bookmark-simple",
+            search="bookmark view",
         )
     for choice in values.clouds(state):
         yield Row(
-            key=f"cloud.{choice.value}", title=tr("Frame {name}", name=choice.title),
-            group=tr("Clouds"), detail=choice.detail, command="fitView",
-            args={"to": "cloud", "id": choice.value}, icon="ph.cloud", search="cloud fit",
+            key=f"cloud.{choice.value}",
+            title=tr("Frame {name}", name=choice.title),
+            group=tr("Clouds"),
+            detail=choice.detail,
+            command="fitView",
+            args={"to": "cloud", "id": choice.value},
+            icon="ph.cloud",
+            search="cloud fit",
         )
     for choice in values.findings()(state):
         yield Row(
-            key=f"finding.{choice.value}", title=tr("Go to “{name}”", name=choice.title),
-            group=tr("Findings"), detail=choice.detail, command="fitView",
-            args={"to": "finding", "id": choice.value}, icon="ph.flag", search="finding",
+            key=f"finding.{choice.value}",
+            title=tr("Go to “{name}”", name=choice.title),
+            group=tr("Findings"),
+            detail=choice.detail,
+            command="fitView",
+            args={"to": "finding", "id": choice.value},
+            icon="ph.flag",
+            search="finding",
         )
 
 
 def _recent(recent: Sequence[str]) -> Iterable[Row]:
     for path in recent:
         yield Row(
-            key=f"recent.{path}", title=tr("Open {name}", name=Path(path).name),
-            group=tr("Recent"), detail=str(Path(path).parent), command="openCloud",
-            args={"path": path}, icon="ph.clock", search="recent file",
+            key=f"recent.{path}",
+            title=tr("Open {name}", name=Path(path).name),
+            group=tr("Recent"),
+            detail=str(Path(path).parent),
+            command="openCloud",
+            args={"path": path},
+            icon="ph.clock",
+            search="recent file",
         )

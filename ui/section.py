@@ -7,6 +7,7 @@ back the camera and the clip there were. What is selected in it is what the slic
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from oniyanma.rules.model import Box
 from oniyanma.scene.camera import fit
 from oniyanma.scene.state import Camera, SceneState
 
+from .cards import room_of
 from .text import tr
 
 SHARE = 12.0  # the first width is the length over this
@@ -60,7 +62,8 @@ class Section:
         angle = math.degrees(math.atan2(self.along[1], self.along[0]))
         return Box(
             (float(low[0]), float(low[1]), self.z[0]),
-            (float(high[0]), float(high[1]), self.z[1]), angle,
+            (float(high[0]), float(high[1]), self.z[1]),
+            angle,
         )
 
     def camera(self, before: Camera, viewport: tuple[int, int]) -> Camera:
@@ -72,8 +75,9 @@ class Section:
         target = (float(centre[0]), float(centre[1]), middle)
         back = -self.across * reach
         eye = (target[0] + float(back[0]), target[1] + float(back[1]), middle)
-        looking = Camera(eye=eye, target=target, up=(0.0, 0.0, 1.0), projection="orthographic",
-                         fov=before.fov)
+        looking = Camera(
+            eye=eye, target=target, up=(0.0, 0.0, 1.0), projection="orthographic", fov=before.fov
+        )
         half_line = np.abs(self.along) * self.length / 2 + np.abs(self.across) * self.width / 2
         low = (target[0] - half_line[0], target[1] - half_line[1], self.z[0])
         high = (target[0] + half_line[0], target[1] + half_line[1], self.z[1])
@@ -84,10 +88,12 @@ class Section:
         slope = math.tan(math.radians(looking.fov) / 2)
         need = max(tall, self.length / aspect) * 0.56 / slope
         span = min(span, max(need, 1e-6))
-        eye = tuple(float(c) for c in (
-            target[0] - self.across[0] * span, target[1] - self.across[1] * span, middle))
-        return Camera(eye=eye, target=target, up=(0.0, 0.0, 1.0),  # type: ignore[arg-type]
-                      projection="orthographic", fov=before.fov)
+        eye = (
+            target[0] - float(self.across[0]) * span,
+            target[1] - float(self.across[1]) * span,
+            middle,
+        )
+        return replace(looking, eye=eye)
 
 
 class SectionBar(QFrame):
@@ -140,7 +146,7 @@ class SectionBar(QFrame):
         self.place()
 
     def place(self) -> None:
-        room = self.parentWidget().rect()
+        room = room_of(self)
         self.move(max(16, (room.width() - self.width()) // 2), 60)
         self.raise_()
 
@@ -169,8 +175,9 @@ class SectionView:
         pad = (bounds[1][2] - bounds[0][2]) * 0.01
         if self._before is None:
             self._before = self.bridge.state
-        self._show(Section(start, end, max(length / SHARE, 1e-3),
-                           (bounds[0][2] - pad, bounds[1][2] + pad)))
+        self._show(
+            Section(start, end, max(length / SHARE, 1e-3), (bounds[0][2] - pad, bounds[1][2] + pad))
+        )
 
     def step(self, steps: int) -> None:
         if self.section is not None:
@@ -196,23 +203,36 @@ class SectionView:
         else:
             self.bridge.run("setClip", {"clear": True})
         camera = before.camera
-        self.bridge.run("setCamera", {
-            "eye": list(camera.eye), "target": list(camera.target), "up": list(camera.up),
-            "projection": camera.projection,
-        })
+        self.bridge.run(
+            "setCamera",
+            {
+                "eye": list(camera.eye),
+                "target": list(camera.target),
+                "up": list(camera.up),
+                "projection": camera.projection,
+            },
+        )
 
     def _show(self, section: Section, *, frame: bool = True) -> None:
         self.section = section
         box = section.box()
-        self.bridge.run("setClip", {"box": {
-            "min": list(box.min), "max": list(box.max), "rotation": box.rotation}})
+        self.bridge.run(
+            "setClip",
+            {"box": {"min": list(box.min), "max": list(box.max), "rotation": box.rotation}},
+        )
         if frame:
             heights = self.bridge.section_heights(section.start, section.end, section.width)
-            framed = Section((*section.start, 0.0), (*section.end, 0.0), section.width,
-                             heights or section.z)
+            framed = Section(
+                (*section.start, 0.0), (*section.end, 0.0), section.width, heights or section.z
+            )
             camera = framed.camera(self.bridge.state.camera, self.bridge.state.viewport)
-            self.bridge.run("setCamera", {
-                "eye": list(camera.eye), "target": list(camera.target), "up": list(camera.up),
-                "projection": "orthographic",
-            })
+            self.bridge.run(
+                "setCamera",
+                {
+                    "eye": list(camera.eye),
+                    "target": list(camera.target),
+                    "up": list(camera.up),
+                    "projection": "orthographic",
+                },
+            )
         self.bar.show_section(section, self.bridge.unit())

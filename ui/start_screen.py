@@ -51,11 +51,15 @@ class RecentCard(QPushButton):
         image = QPixmap(str(thumbnail)) if thumbnail is not None and thumbnail.exists() else None
         if image is not None and not image.isNull():
             ratio = self.devicePixelRatioF()
-            scaled = image.scaled(THUMB * ratio, Qt.AspectRatioMode.KeepAspectRatioByExpanding,
-                                  Qt.TransformationMode.SmoothTransformation)
+            scaled = image.scaled(
+                THUMB * ratio,
+                Qt.AspectRatioMode.KeepAspectRatioByExpanding,
+                Qt.TransformationMode.SmoothTransformation,
+            )
             width, height = round(THUMB.width() * ratio), round(THUMB.height() * ratio)
-            scaled = scaled.copy((scaled.width() - width) // 2, (scaled.height() - height) // 2,
-                                 width, height)
+            scaled = scaled.copy(
+                (scaled.width() - width) // 2, (scaled.height() - height) // 2, width, height
+            )
             scaled.setDevicePixelRatio(ratio)
             picture.setPixmap(scaled)
         else:
@@ -100,8 +104,12 @@ class StartScreen(QWidget):
         hero = QLabel(tr("Drop a point cloud here"))
         hero.setProperty("role", "hero")
         hero.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        kinds = QLabel(tr("LAS, LAZ, COPC, E57, PLY, PCD, PTX, text, a folder of tiles, or the "
-                          "address of a COPC file"))
+        kinds = QLabel(
+            tr(
+                "LAS, LAZ, COPC, E57, PLY, PCD, PTX, text, a folder of tiles, or the "
+                "address of a COPC file"
+            )
+        )
         kinds.setProperty("role", "muted")
         kinds.setAlignment(Qt.AlignmentFlag.AlignCenter)
         buttons = QHBoxLayout()
@@ -158,8 +166,9 @@ class StartScreen(QWidget):
         keeper.changed.connect(self.dress)
 
     def dress(self, theme: themes.Theme) -> None:
-        self.mark.setPixmap(themes.icon("ph.circles-three-plus", theme, role="accent")
-                            .pixmap(40, 40))
+        self.mark.setPixmap(
+            themes.icon("ph.circles-three-plus", theme, role="accent").pixmap(40, 40)
+        )
 
     def show_recent(self, files: Sequence[tuple[str, Path | None]]) -> None:
         """(path, thumbnail) pairs, newest first; as many as have room."""
@@ -172,15 +181,15 @@ class StartScreen(QWidget):
             card.clicked.connect(lambda _=False, path=path: self.chosen.emit(path))
             self.grid.addWidget(card, place // COLUMNS, place % COLUMNS)
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if dropped_paths(event):
             event.acceptProposedAction()
             self._glow(True)
 
-    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:  # noqa: N802
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
         self._glow(False)
 
-    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
+    def dropEvent(self, event: QDropEvent) -> None:
         self._glow(False)
         for path in dropped_paths(event):
             self.chosen.emit(path)

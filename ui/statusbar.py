@@ -47,15 +47,20 @@ class Gauge(QWidget):
     def set(self, shown: int, total: int, loading: bool) -> None:
         if (shown, total, loading) != (self.shown, self.total, self.loading):
             self.shown, self.total, self.loading = shown, total, loading
-            self.setToolTip(tr("{shown} of {total} points are loaded for this view",
-                               shown=integer(shown), total=integer(total)))
+            self.setToolTip(
+                tr(
+                    "{shown} of {total} points are loaded for this view",
+                    shown=integer(shown),
+                    total=integer(total),
+                )
+            )
             self.setAccessibleDescription(self.toolTip())
             self.update()
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         return QSize(190, 20)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         theme = self.keeper.theme
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -68,12 +73,15 @@ class Gauge(QWidget):
             painter.drawRoundedRect(QRectF(place * 8, top, 6, 10), 1.5, 1.5)
             if fill > 0:
                 painter.setBrush(theme.color("accent"))
-                painter.drawRoundedRect(QRectF(place * 8, top + 10 * (1 - fill), 6, 10 * fill),
-                                        1.5, 1.5)
+                painter.drawRoundedRect(
+                    QRectF(place * 8, top + 10 * (1 - fill), 6, 10 * fill), 1.5, 1.5
+                )
         painter.setPen(theme.color("text" if not self.loading else "muted"))
-        painter.drawText(self.rect().adjusted(self.SEGMENTS * 8 + 8, 0, 0, 0),
-                         Qt.AlignmentFlag.AlignVCenter,
-                         f"{short_count(self.shown)} / {short_count(self.total)}")
+        painter.drawText(
+            self.rect().adjusted(self.SEGMENTS * 8 + 8, 0, 0, 0),
+            Qt.AlignmentFlag.AlignVCenter,
+            f"{short_count(self.shown)} / {short_count(self.total)}",
+        )
 
 
 class JobLine(QWidget):
@@ -87,6 +95,7 @@ class JobLine(QWidget):
         row.setContentsMargins(4, 0, 4, 0)
         row.setSpacing(8)
         self.label = QLabel()
+        self.job = ""
         self.bar = QProgressBar()
         self.bar.setRange(0, 1000)
         self.bar.setTextVisible(False)
@@ -95,7 +104,6 @@ class JobLine(QWidget):
         self.stop.setFixedWidth(26)
         self.stop.setObjectName("status.cancel")
         self.stop.clicked.connect(lambda: self.cancelled.emit(self.job))
-        self.job = ""
         for widget in (self.label, self.bar, self.stop):
             row.addWidget(widget)
         self.hide()

@@ -30,11 +30,14 @@ class Thumbnails:
 
     def keep(self, file: str, picture: QImage) -> None:
         """Stores a picture, cut to the card's shape; a full disk only means no picture."""
-        scaled = picture.scaled(SIZE, Qt.AspectRatioMode.KeepAspectRatioByExpanding,
-                                Qt.TransformationMode.SmoothTransformation)
+        scaled = picture.scaled(
+            SIZE,
+            Qt.AspectRatioMode.KeepAspectRatioByExpanding,
+            Qt.TransformationMode.SmoothTransformation,
+        )
         left, top = (scaled.width() - SIZE.width()) // 2, (scaled.height() - SIZE.height()) // 2
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError:
             return
-        scaled.copy(left, top, SIZE.width(), SIZE.height()).save(str(self.path_of(file)), "PNG")
+        scaled.copy(left, top, SIZE.width(), SIZE.height()).save(str(self.path_of(file)))

@@ -41,9 +41,7 @@ def class_color(state: Any, number: int) -> str:
 
 def classes(state: Any) -> list[Choice]:
     named = [*CLASS_NAMES, *range(64, 256)]
-    return [
-        Choice(n, f"{n}  {class_name(n)}", tr("class"), class_color(state, n)) for n in named
-    ]
+    return [Choice(n, f"{n}  {class_name(n)}", tr("class"), class_color(state, n)) for n in named]
 
 
 def clouds(state: Any) -> list[Choice]:
@@ -119,8 +117,9 @@ def choices_for(
     if schema.get("type") == "boolean":
         return [Choice(True, tr("Yes")), Choice(False, tr("No"))]
     if "enum" in schema:
-        return [Choice(value, tr("None") if value is None else str(value))
-                for value in schema["enum"]]
+        return [
+            Choice(value, tr("None") if value is None else str(value)) for value in schema["enum"]
+        ]
     return None
 
 

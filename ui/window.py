@@ -39,6 +39,7 @@ from PySide6.QtWidgets import (
 from oniyanma.clouds.model import Vec3
 
 from . import theme as themes
+from .actions import ACTION_BAR, BY_ID
 from .acts import Acts
 from .bridge import Bridge
 from .canvas import Canvas
@@ -69,7 +70,6 @@ from .text import tr
 from .thumbnails import Thumbnails
 from .tools import Tool, make_tool
 from .values import crs_name
-from .actions import ACTION_BAR, BY_ID
 
 log = logging.getLogger(__name__)
 LAYOUT = 3  # of the docks, for a stored layout to be trusted
@@ -182,6 +182,7 @@ class Window(QMainWindow):
         outer.addWidget(self.notice)
         outer.addWidget(self.pages, 1)
         self.setCentralWidget(centre)
+        self.centre = centre
         self.rail = tool_rail(self.actions_)
         self.addToolBar(Qt.ToolBarArea.LeftToolBarArea, self.rail)
 
@@ -191,9 +192,12 @@ class Window(QMainWindow):
         self.panels = {
             panel.name: panel
             for panel in (
-                CloudsPanel(bridge, keeper), EditsPanel(bridge, keeper, self.show_edit),
-                FindingsPanel(bridge, keeper), BatchesPanel(bridge, keeper),
-                MeasuresPanel(bridge, keeper), LogPanel(bridge, keeper),
+                CloudsPanel(bridge, keeper),
+                EditsPanel(bridge, keeper, self.show_edit),
+                FindingsPanel(bridge, keeper),
+                BatchesPanel(bridge, keeper),
+                MeasuresPanel(bridge, keeper),
+                LogPanel(bridge, keeper),
             )
         }
         self.docks: dict[str, QDockWidget] = {}
@@ -209,9 +213,7 @@ class Window(QMainWindow):
             first = first or dock
         assert first is not None
         first.raise_()
-        self.setTabPosition(
-            Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North
-        )
+        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.resizeDocks([right], [304], Qt.Orientation.Horizontal)
         self.resizeDocks([first], [188], Qt.Orientation.Vertical)
         menu = self.menus["View"]
@@ -244,10 +246,12 @@ class Window(QMainWindow):
         )
         self.section_bar = SectionBar(self.canvas)
         self.section = SectionView(self.bridge, self.section_bar)
-        self.toast = Toast(self.centralWidget())
-        self.answer = AnswerCard(self.centralWidget())
+        self.toast = Toast(self.centre)
+        self.answer = AnswerCard(self.centre)
         services = Services(self.acts.ask_open, self.acts.ask_save, self.acts.pick_points)
-        self.palette_ = Palette(self, self.bridge, self.keymap, self.settings, self.keeper, services)
+        self.palette_ = Palette(
+            self, self.bridge, self.keymap, self.settings, self.keeper, services
+        )
         self.palette_.console_ready = self.console is not None
         self.palette_.acted.connect(self.acts.run_row)
         self.palette_.closed.connect(self._focus_canvas)
@@ -289,6 +293,10 @@ class Window(QMainWindow):
     # --- following the scene -----------------------------------------------------------
 
     def _on_state(self, before: Any, after: Any) -> None:
+        if self.bridge.previewing:  # many a second: only what a gesture can change
+            if before is None or before.selection != after.selection:
+                self._on_resident()
+            return
         self._follow()
         if before is not None and [c.id for c in before.clouds] != [c.id for c in after.clouds]:
             self.acts.clouds_changed(before, after)
@@ -469,7 +477,7 @@ class Window(QMainWindow):
             return True
         return super().event(event)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.canvas and event.type() == QEvent.Type.Resize:
             self._place_overlays()
         return super().eventFilter(watched, event)
@@ -478,7 +486,7 @@ class Window(QMainWindow):
         focus = QApplication.focusWidget()
         return isinstance(focus, QLineEdit | QAbstractSpinBox | QPlainTextEdit | QTextEdit)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         if self.section.active and event.key() in (Qt.Key.Key_BracketLeft, Qt.Key.Key_BracketRight):
             self.section.step(-1 if event.key() == Qt.Key.Key_BracketLeft else 1)
             return
@@ -489,16 +497,16 @@ class Window(QMainWindow):
         menu = context_menu(self, self.actions_, selected)
         menu.popup(position)
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if dropped_paths(event):
             event.acceptProposedAction()
 
-    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
+    def dropEvent(self, event: QDropEvent) -> None:
         event.acceptProposedAction()
         for path in dropped_paths(event):
             self.acts.open_path(path)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+    def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if self.palette_.isVisible():
             self.palette_.place()
@@ -512,7 +520,7 @@ class Window(QMainWindow):
             if card.isVisible():
                 card.place()
 
-    def showEvent(self, event: Any) -> None:  # noqa: N802
+    def showEvent(self, event: Any) -> None:
         super().showEvent(event)
         self._place_overlays()
         for bar in self.findChildren(QTabBar):
@@ -520,11 +528,16 @@ class Window(QMainWindow):
             bar.setExpanding(False)
             bar.setDrawBase(False)
 
-    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
+    def closeEvent(self, event: QCloseEvent) -> None:
         exporting = [f for f in self.bridge.jobs.values() if f["command"].startswith("export")]
-        if exporting and not self._closing and not self.dialogs.confirm(
-            tr("An export is still running"),
-            tr("Leaving stops it, and its file is not written."), tr("Leave"),
+        if (
+            exporting
+            and not self._closing
+            and not self.dialogs.confirm(
+                tr("An export is still running"),
+                tr("Leaving stops it, and its file is not written."),
+                tr("Leave"),
+            )
         ):
             event.ignore()
             return
@@ -540,19 +553,20 @@ class Window(QMainWindow):
     # --- layout, keys ------------------------------------------------------------------
 
     def _store_layout(self) -> None:
-        self.settings.set("layout", {
-            "version": LAYOUT,
-            "geometry": bytes(self.saveGeometry().toBase64().data()).decode(),
-            "state": bytes((self._docked or self.saveState(LAYOUT)).toBase64().data()).decode(),
-        })
+        self.settings.set(
+            "layout",
+            {
+                "version": LAYOUT,
+                "geometry": bytes(self.saveGeometry().toBase64().data()).decode(),
+                "state": bytes((self._docked or self.saveState(LAYOUT)).toBase64().data()).decode(),
+            },
+        )
 
     def _restore_layout(self) -> None:
         stored = self.settings.get("layout")
         if isinstance(stored, dict) and stored.get("version") == LAYOUT:
             self.restoreGeometry(QByteArray.fromBase64(str(stored.get("geometry", "")).encode()))
-            self.restoreState(
-                QByteArray.fromBase64(str(stored.get("state", "")).encode()), LAYOUT
-            )
+            self.restoreState(QByteArray.fromBase64(str(stored.get("state", "")).encode()), LAYOUT)
 
     def _keys_changed(self) -> None:
         self.settings.set("keys", self.keymap.changes())
@@ -570,8 +584,10 @@ class Window(QMainWindow):
 
     def all_actions(self) -> list[QAction]:
         """Every QAction of the window, the panels' toggles among them."""
-        return [*self.actions_.all.values(),
-                *(dock.toggleViewAction() for dock in self.docks.values())]
+        return [
+            *self.actions_.all.values(),
+            *(dock.toggleViewAction() for dock in self.docks.values()),
+        ]
 
 
 def _plain(event: QKeyEvent) -> bool:
@@ -595,7 +611,7 @@ class Grip(QWidget):
         self.setFixedHeight(8)
         self.setToolTip(tr("Drag to move the panel, double-click to let it float"))
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -607,6 +623,9 @@ def crs_tip(crs: Any) -> str:
     """What stands behind the name of a reference system."""
     if crs is None:
         return ""
-    parts = [crs.name, f"EPSG:{crs.epsg}" if crs.epsg else "",
-             f"{crs.horizontal.name} / {crs.vertical.name}"]
+    parts = [
+        crs.name,
+        f"EPSG:{crs.epsg}" if crs.epsg else "",
+        f"{crs.horizontal.name} / {crs.vertical.name}",
+    ]
     return "\n".join(filter(None, parts))

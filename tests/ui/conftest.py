@@ -111,8 +111,13 @@ class Desk:
         """Waits until nothing is on its way and the last picture is painted."""
         scene = self.session.scene
         self.qtbot.waitUntil(
-            lambda: not scene.pump(5.0) and scene.settled and not self.window.bridge.jobs
-            and not self.canvas.moving and not self.canvas.navigator.busy,
+            lambda: (
+                not scene.pump(5.0)
+                and scene.settled
+                and not self.window.bridge.jobs
+                and not self.canvas.moving
+                and not self.canvas.navigator.busy
+            ),
             timeout=timeout,
         )
         self.canvas.repaint()
@@ -139,8 +144,10 @@ class Desk:
 
         self.move(x, y)
         self.qtbot.mouseClick(
-            self.canvas, Qt.MouseButton.LeftButton,
-            modifier or Qt.KeyboardModifier.NoModifier, QPoint(round(x), round(y)),
+            self.canvas,
+            Qt.MouseButton.LeftButton,
+            modifier or Qt.KeyboardModifier.NoModifier,
+            QPoint(round(x), round(y)),
         )
 
     def double(self, x: float, y: float) -> None:
@@ -162,10 +169,17 @@ class Desk:
         self.qtbot.mousePress(self.canvas, button, modifier, places[0])
         for place in places[1:]:
             at = QPointF(place)
-            QApplication.sendEvent(self.canvas, QMouseEvent(
-                QEvent.Type.MouseMove, at, self.canvas.mapToGlobal(at),
-                Qt.MouseButton.NoButton, button, modifier,
-            ))
+            QApplication.sendEvent(
+                self.canvas,
+                QMouseEvent(
+                    QEvent.Type.MouseMove,
+                    at,
+                    self.canvas.mapToGlobal(at),
+                    Qt.MouseButton.NoButton,
+                    button,
+                    modifier,
+                ),
+            )
         self.qtbot.mouseRelease(self.canvas, button, modifier, places[-1])
 
     def press_button(self, name: str) -> None:
@@ -202,7 +216,8 @@ class Desk:
             if text in str(index.data()):
                 shown.scrollTo(index)
                 self.qtbot.mouseClick(
-                    shown.viewport(), Qt.MouseButton.LeftButton,
+                    shown.viewport(),
+                    Qt.MouseButton.LeftButton,
                     pos=shown.visualRect(index).center(),
                 )
                 return
@@ -247,14 +262,13 @@ def village(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def desk_of(
-    qtbot: Any, qapp: Any, tmp_path: Path
-) -> Iterator[Callable[..., Desk]]:
+def desk_of(qtbot: Any, qapp: Any, tmp_path: Path) -> Iterator[Callable[..., Desk]]:
     """Makes windows; closes them, their sessions and the spy at the end."""
-    from oniyanma.app import Session
     from oniyanma.ui.application import open_window
     from oniyanma.ui.executor import QtExecutor
     from oniyanma.ui.settings import Settings
+
+    from oniyanma.app import Session
 
     made: list[Desk] = []
 

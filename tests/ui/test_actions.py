@@ -1,12 +1,12 @@
-"""Behind every entry is a registered command with valid arguments, or an act that changes nothing."""
+"""Behind every entry is a registered command with valid arguments, or a harmless act."""
 
 from __future__ import annotations
 
 import pytest
-
-from oniyanma.commands import build_registry
 from oniyanma.ui.actions import ENTRIES, Entry
 from oniyanma.ui.acts import Acts
+
+from oniyanma.commands import build_registry
 
 REGISTRY = build_registry()
 COMMANDS = [entry for entry in ENTRIES if entry.command]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from oniyanma.commands import build_registry
 from oniyanma.ui import forms
 from oniyanma.ui.values import choices_for
+
+from oniyanma.commands import build_registry
 
 REGISTRY = build_registry()
 ARGUMENTS = [
@@ -38,8 +38,9 @@ def test_the_editor_fits_the_schema(name: str, schema: dict[str, Any], kind: str
     assert forms.kind_of(name, schema) == kind
 
 
-@pytest.mark.parametrize(("command", "name", "schema"), ARGUMENTS,
-                         ids=[f"{c}.{n}" for c, n, _ in ARGUMENTS])
+@pytest.mark.parametrize(
+    ("command", "name", "schema"), ARGUMENTS, ids=[f"{c}.{n}" for c, n, _ in ARGUMENTS]
+)
 def test_every_argument_of_every_command_can_be_given_without_a_mouse(
     qtbot: Any, command: str, name: str, schema: dict[str, Any]
 ) -> None:

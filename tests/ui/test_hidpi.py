@@ -46,8 +46,13 @@ window.close(); session.close()
 def run_at(factor: float, cloud: Path) -> dict[str, object]:
     env = {**os.environ, "QT_SCALE_FACTOR": f"{factor:g}"}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(cloud)], env=env, cwd=ROOT, capture_output=True,
-        text=True, timeout=120, check=False,
+        [sys.executable, "-c", SCRIPT, str(cloud)],
+        env=env,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     found: dict[str, object] = json.loads(done.stdout.strip().splitlines()[-1])

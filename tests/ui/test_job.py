@@ -23,8 +23,12 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 # Places in the world (feet): a roof beside the stadium, the stadium's upper edge and its foot.
-ROOF = ((636_800.0, 851_560.0), (636_800.0, 851_900.0), (637_200.0, 851_900.0),
-        (637_200.0, 851_560.0))
+ROOF = (
+    (636_800.0, 851_560.0),
+    (636_800.0, 851_900.0),
+    (637_200.0, 851_900.0),
+    (637_200.0, 851_560.0),
+)
 
 
 @pytest.fixture(scope="module")
@@ -181,9 +185,7 @@ def edge_places(job: Job) -> list[tuple[float, float]]:
     return [best["low"][1], best["high"][1]]
 
 
-def test_the_whole_job_with_the_mouse(
-    desk_of: Make, autzen: Path, tmp_path: Path
-) -> None:
+def test_the_whole_job_with_the_mouse(desk_of: Make, autzen: Path, tmp_path: Path) -> None:
     job = Job(desk_of, autzen, tmp_path)
     desk = job.desk
     desk.dialogs.path = str(autzen)
@@ -230,8 +232,15 @@ def test_the_whole_job_with_the_mouse(
     desk.menu("File", "project.save")
     job.check_saved()
     assert desk.spy.names() == [
-        "selectPolygon", "reclassifySelection", "undo", "redo", "addMeasurement", "setClip",
-        "setClip", "addFinding", "saveProject",
+        "selectPolygon",
+        "reclassifySelection",
+        "undo",
+        "redo",
+        "addMeasurement",
+        "setClip",
+        "setClip",
+        "addFinding",
+        "saveProject",
     ]
     assert {actor.kind for _, _, actor in desk.spy.calls} == {"human"}
     before = desk.state
@@ -243,9 +252,7 @@ def test_the_whole_job_with_the_mouse(
     job.check_exported()
 
 
-def test_the_whole_job_with_the_palette(
-    desk_of: Make, autzen: Path, tmp_path: Path
-) -> None:
+def test_the_whole_job_with_the_palette(desk_of: Make, autzen: Path, tmp_path: Path) -> None:
     job = Job(desk_of, autzen, tmp_path)
     desk = job.desk
     desk.dialogs.path = str(autzen)
@@ -286,7 +293,12 @@ def test_the_whole_job_with_the_palette(
     desk.palette("save project")
     job.check_saved()
     assert desk.spy.names() == [
-        "selectPolygon", "reclassifySelection", "undo", "redo", "addMeasurement", "addFinding",
+        "selectPolygon",
+        "reclassifySelection",
+        "undo",
+        "redo",
+        "addMeasurement",
+        "addFinding",
         "saveProject",
     ]
     before = desk.state
@@ -298,9 +310,7 @@ def test_the_whole_job_with_the_palette(
     job.check_exported()
 
 
-def test_the_whole_job_with_shortcuts(
-    desk_of: Make, autzen: Path, tmp_path: Path
-) -> None:
+def test_the_whole_job_with_shortcuts(desk_of: Make, autzen: Path, tmp_path: Path) -> None:
     job = Job(desk_of, autzen, tmp_path)
     desk = job.desk
     desk.dialogs.path = str(autzen)
@@ -347,8 +357,15 @@ def test_the_whole_job_with_shortcuts(
     desk.key(Qt.Key.Key_S, CTRL)
     job.check_saved()
     assert desk.spy.names() == [
-        "selectPolygon", "reclassifySelection", "undo", "redo", "addMeasurement", "setClip",
-        "setClip", "addFinding", "saveProject",
+        "selectPolygon",
+        "reclassifySelection",
+        "undo",
+        "redo",
+        "addMeasurement",
+        "setClip",
+        "setClip",
+        "addFinding",
+        "saveProject",
     ]
     assert {actor.kind for _, _, actor in desk.spy.calls} == {"human"}
     before = desk.state

@@ -5,16 +5,28 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from oniyanma.ui.actions import BY_ID, ENTRIES, MENUS, RAIL
 from oniyanma.ui.keymap import Keymap, normal
 
 EXPECTED = {
-    "window.palette": "Ctrl+K", "file.open": "Ctrl+O", "edit.undo": "Ctrl+Z",
-    "edit.redo": "Ctrl+Shift+Z", "project.save": "Ctrl+S", "file.export": "Ctrl+E",
-    "tool.select": "V", "tool.lasso": "L", "tool.box": "B", "tool.measure": "M",
-    "edit.classify": "C", "tool.finding": "N", "edit.hide": "H", "edit.delete": "Del",
-    "view.fit": "F", "view.top": "1", "view.iso": "7", "window.cancel": "Esc",
+    "window.palette": "Ctrl+K",
+    "file.open": "Ctrl+O",
+    "edit.undo": "Ctrl+Z",
+    "edit.redo": "Ctrl+Shift+Z",
+    "project.save": "Ctrl+S",
+    "file.export": "Ctrl+E",
+    "tool.select": "V",
+    "tool.lasso": "L",
+    "tool.box": "B",
+    "tool.measure": "M",
+    "edit.classify": "C",
+    "tool.finding": "N",
+    "edit.hide": "H",
+    "edit.delete": "Del",
+    "view.fit": "F",
+    "view.top": "1",
+    "view.iso": "7",
+    "window.cancel": "Esc",
     "window.keys": "?",
 }
 

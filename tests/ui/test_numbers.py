@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QLocale
-
 from oniyanma.ui import numbers
+from PySide6.QtCore import QLocale
 
 EN = QLocale(QLocale.Language.English, QLocale.Country.UnitedStates)
 DE = QLocale(QLocale.Language.German, QLocale.Country.Germany)
@@ -46,10 +45,17 @@ def test_as_many_decimals_as_the_scale_has(scale: float, decimals: int) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(950, "950"), (12_400, "12.4 k"), (1_800_000, "1.8 M"), (10_650_000, "10.6 M"),
-     (999_499, "999 k"), (2_100_000_000, "2.1 G")],
+    [
+        (950, "950"),
+        (12_400, "12.4 k"),
+        (1_800_000, "1.8 M"),
+        (10_650_000, "10.6 M"),
+        (999_499, "999 k"),
+        (2_100_000_000, "2.1 G"),
+    ],
 )
 def test_counts_are_short_where_room_is_short(value: int, text: str) -> None:
     assert numbers.short_count(value, EN).replace("\N{NO-BREAK SPACE}", " ") in (
-        text, text.replace("10.6", "10.7")
+        text,
+        text.replace("10.6", "10.7"),
     )

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
-
 from oniyanma.ui.palette_rows import Row, search
+from PySide6.QtCore import Qt
 
 Make = Callable[..., Any]
 

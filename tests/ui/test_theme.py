@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from oniyanma.ui import theme as themes
 
 SURFACES = ("window", "surface", "raised", "hover")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from oniyanma.ui.actions import BY_ID, ENTRIES
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import (
@@ -21,8 +22,6 @@ from PySide6.QtWidgets import (
     QSlider,
     QWidget,
 )
-
-from oniyanma.ui.actions import BY_ID, ENTRIES
 
 Make = Callable[..., Any]
 
@@ -51,8 +50,13 @@ def around(desk: Any, share: float = 0.3) -> list[tuple[float, float]]:
 
 def colors_of(picture: Any) -> int:
     """How many colours every seventh pixel has."""
-    return len({picture.pixel(x, y) for x in range(0, picture.width(), 7)
-                for y in range(0, picture.height(), 7)})
+    return len(
+        {
+            picture.pixel(x, y)
+            for x in range(0, picture.width(), 7)
+            for y in range(0, picture.height(), 7)
+        }
+    )
 
 
 def lasso(desk: Any, share: float = 0.3) -> None:
@@ -106,7 +110,10 @@ def test_a_dropped_file_opens(desk_of: Make, tmp_path: Any) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(shared("corpus", "laspy_simple1_4.las")))])
     drop = QDropEvent(
-        QPointF(200, 200), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton,
+        QPointF(200, 200),
+        Qt.DropAction.CopyAction,
+        data,
+        Qt.MouseButton.LeftButton,
         Qt.KeyboardModifier.NoModifier,
     )
     desk.window.start.dropEvent(drop)
@@ -143,9 +150,7 @@ def test_every_action_and_button_has_a_command_behind_it_or_changes_nothing(town
 def test_the_state_changes_through_commands_of_a_person_only(town: Any) -> None:
     seen: list[tuple[str, str]] = []
     window = town.window
-    window.bridge.state_changed.connect(
-        lambda old, new: seen.append((digest(old), digest(new)))
-    )
+    window.bridge.state_changed.connect(lambda old, new: seen.append((digest(old), digest(new))))
     committed = [digest(town.state)]
     lasso(town)
     town.key(Qt.Key.Key_H)
@@ -167,10 +172,19 @@ def test_a_drag_and_a_turn_of_the_wheel_are_one_command_each(town: Any) -> None:
     before = town.state.camera
     at = QPointF(400, 250)
     for _ in range(3):
-        QApplication.sendEvent(town.canvas, QWheelEvent(
-            at, town.canvas.mapToGlobal(at), QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton,
-            Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
-        ))
+        QApplication.sendEvent(
+            town.canvas,
+            QWheelEvent(
+                at,
+                town.canvas.mapToGlobal(at),
+                QPoint(),
+                QPoint(0, 120),
+                Qt.MouseButton.NoButton,
+                Qt.KeyboardModifier.NoModifier,
+                Qt.ScrollPhase.NoScrollPhase,
+                False,
+            ),
+        )
     town.settle()
     assert [name for name, _, _ in town.spy.calls] == ["setCamera", "setCamera"]
     near, far = (
@@ -219,8 +233,12 @@ def test_the_palette_opens_from_any_focus_and_takes_its_own_escape(town: Any) ->
     window = town.window
     lasso(town)
     town.spy.calls.clear()
-    for widget in (town.canvas, window.inspector.colour.mode, window.panels["clouds"].tree,
-                   window.field):
+    for widget in (
+        town.canvas,
+        window.inspector.colour.mode,
+        window.panels["clouds"].tree,
+        window.field,
+    ):
         widget.setFocus()
         town.key(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier, widget=widget)
         town.qtbot.waitUntil(window.palette_.line.hasFocus)
@@ -231,8 +249,9 @@ def test_the_palette_opens_from_any_focus_and_takes_its_own_escape(town: Any) ->
 
 
 def test_the_digits_choose_the_standard_views(town: Any) -> None:
-    for key, preset in zip("1234567", ("top", "bottom", "front", "back", "left", "right", "iso"),
-                           strict=True):
+    for key, preset in zip(
+        "1234567", ("top", "bottom", "front", "back", "left", "right", "iso"), strict=True
+    ):
         town.key(getattr(Qt.Key, f"Key_{key}"))
         name, args, actor = town.spy.calls[-1]
         assert (name, args["preset"], actor.kind) == ("setCamera", preset, "human")
@@ -354,7 +373,9 @@ def test_shift_adds_and_alt_takes_away(town: Any) -> None:
     assert first < both
     assert town.window.bridge.selected_points() == both - first
     assert [args.get("mode") for name, args, _ in town.spy.calls if name == "selectPolygon"] == [
-        None, "add", "subtract",
+        None,
+        "add",
+        "subtract",
     ]
 
 
@@ -394,8 +415,7 @@ def test_only_clearing_all_edits_asks_with_the_count_and_whose(town: Any) -> Non
     lasso(town)
     town.key(Qt.Key.Key_H)
     town.key(Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    town.key(Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier
-             | Qt.KeyboardModifier.ShiftModifier)
+    town.key(Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     town.dialogs.yes = False
     town.menu("Edit", "edit.clear")
     (asked,) = town.dialogs.asked
@@ -612,7 +632,8 @@ def test_at_rest_nothing_ticks(town: Any) -> None:
     town.settle()
     town.qtbot.waitUntil(lambda: not town.canvas._pump.isActive(), timeout=5000)
     repeating = [
-        timer for timer in town.window.findChildren(QTimer)
+        timer
+        for timer in town.window.findChildren(QTimer)
         if timer.isActive() and not timer.isSingleShot()
     ]
     assert repeating == []
@@ -644,8 +665,13 @@ def test_a_fault_of_ours_is_a_report_and_a_sentence_and_work_goes_on(town: Any) 
 
 def test_leaving_with_an_export_running_asks(town: Any, tmp_path: Any) -> None:
     window = town.window
-    window.bridge.jobs["job-1"] = {"id": "job-1", "command": "exportCloud", "title": "Export",
-                                   "stage": "", "progress": 0.1}
+    window.bridge.jobs["job-1"] = {
+        "id": "job-1",
+        "command": "exportCloud",
+        "title": "Export",
+        "stage": "",
+        "progress": 0.1,
+    }
     town.dialogs.yes = False
     assert not window.close()
     assert town.dialogs.asked[0][0] == "confirm"

@@ -56,7 +56,8 @@ class ListPanel(QWidget):
         for column in range(len(self.columns)):
             header.setSectionResizeMode(
                 column,
-                QHeaderView.ResizeMode.Stretch if column == self.wide
+                QHeaderView.ResizeMode.Stretch
+                if column == self.wide
                 else QHeaderView.ResizeMode.ResizeToContents,
             )
         self.tree.itemActivated.connect(lambda item, _: self.activated(item.data(0, KEY)))
@@ -76,15 +77,16 @@ class ListPanel(QWidget):
         self._foot_box.setLayout(self.foot)
         self._needs_row: list[tuple[QPushButton, Callable[[str], bool]]] = []
         full = QWidget()
-        column = QVBoxLayout(full)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.tree, 1)
-        column.addWidget(self._foot_box)
+        below = QVBoxLayout(full)
+        below.setContentsMargins(0, 0, 0, 0)
+        below.setSpacing(0)
+        below.addWidget(self.tree, 1)
+        below.addWidget(self._foot_box)
         self.stack = QStackedLayout(self)
         self.stack.addWidget(self.hint)
         self.stack.addWidget(full)
         self._stale = True
+        self._shown: Any = None
         bridge.state_changed.connect(self._on_state)
         keeper.changed.connect(lambda _: self.touch())
 
@@ -103,7 +105,11 @@ class ListPanel(QWidget):
     # for subclasses
 
     def button(
-        self, title: str, act: Callable[[str], None], *, fits: Callable[[str], bool] | None = None,
+        self,
+        title: str,
+        act: Callable[[str], None],
+        *,
+        fits: Callable[[str], bool] | None = None,
         command: str = "",
     ) -> QPushButton:
         """A button under the list that acts on the chosen row."""
@@ -117,8 +123,15 @@ class ListPanel(QWidget):
         return button
 
     def row(
-        self, key: str, texts: Sequence[str], *, actor: Actor | None = None, faded: bool = False,
-        align: Sequence[int] = (), color: str = "", tip: str = "",
+        self,
+        key: str,
+        texts: Sequence[str],
+        *,
+        actor: Actor | None = None,
+        faded: bool = False,
+        align: Sequence[int] = (),
+        color: str = "",
+        tip: str = "",
     ) -> QTreeWidgetItem:
         item = QTreeWidgetItem([*texts])
         item.setData(0, KEY, key)
@@ -180,10 +193,12 @@ class ListPanel(QWidget):
             button.setEnabled(bool(key) and fits(key))
 
     def _on_state(self, before: Any, after: Any) -> None:
-        if before is None or self.watched(before) != self.watched(after):
+        now = self.watched(self.bridge.committed)  # a gesture's preview is nobody's record
+        if now is not self._shown and now != self._shown:
+            self._shown = now
             self.touch()
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+    def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if self._stale:
             self._fill()

@@ -24,9 +24,14 @@ from ..values import class_color, class_name
 from .base import KEY
 
 PATTERNS = (
-    Qt.BrushStyle.NoBrush, Qt.BrushStyle.FDiagPattern, Qt.BrushStyle.BDiagPattern,
-    Qt.BrushStyle.HorPattern, Qt.BrushStyle.VerPattern, Qt.BrushStyle.CrossPattern,
-    Qt.BrushStyle.DiagCrossPattern, Qt.BrushStyle.Dense6Pattern,
+    Qt.BrushStyle.NoBrush,
+    Qt.BrushStyle.FDiagPattern,
+    Qt.BrushStyle.BDiagPattern,
+    Qt.BrushStyle.HorPattern,
+    Qt.BrushStyle.VerPattern,
+    Qt.BrushStyle.CrossPattern,
+    Qt.BrushStyle.DiagCrossPattern,
+    Qt.BrushStyle.Dense6Pattern,
 )
 
 
@@ -108,7 +113,7 @@ class ClassList(QWidget):
         ):
             self._soon.start(0)
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+    def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if self._stale:
             self._soon.start(0)
@@ -126,7 +131,8 @@ class ClassList(QWidget):
                 counts.setdefault(int(number), 0)
         for number in state.hidden_classes:
             counts.setdefault(int(number), 0)
-        chosen = self.tree.currentItem().data(0, KEY) if self.tree.currentItem() else None
+        current = self.tree.currentItem()
+        chosen = current.data(0, KEY) if current is not None else None
         self.tree.blockSignals(True)
         self.tree.clear()
         for number in sorted(counts):

@@ -27,12 +27,22 @@ from ..numbers import decimals_of, number, significant
 from ..text import tr
 
 MODES = (
-    ("rgb", "As scanned (RGB)"), ("elevation", "Elevation"), ("intensity", "Intensity"),
-    ("classification", "Class"), ("return", "Return number"), ("source", "Point source"),
-    ("gpsTime", "GPS time"), ("uniform", "One colour"),
+    ("rgb", "As scanned (RGB)"),
+    ("elevation", "Elevation"),
+    ("intensity", "Intensity"),
+    ("classification", "Class"),
+    ("return", "Return number"),
+    ("source", "Point source"),
+    ("gpsTime", "GPS time"),
+    ("uniform", "One colour"),
 )
-NEEDS = {"intensity": "intensity", "return": "return_number", "source": "point_source_id",
-         "gpsTime": "gps_time", "classification": "classification"}
+NEEDS = {
+    "intensity": "intensity",
+    "return": "return_number",
+    "source": "point_source_id",
+    "gpsTime": "gps_time",
+    "classification": "classification",
+}
 NO_RANGE = ("rgb", "classification", "return", "source", "uniform")
 BINS = 96
 
@@ -47,11 +57,12 @@ class Ramp(QWidget):
 
     def show_palette(self, name: str) -> None:
         table = np.ascontiguousarray(palettes.palette(name)[:, :3])
-        self._image = QImage(table.tobytes(), len(table), 1, len(table) * 3,
-                             QImage.Format.Format_RGB888).copy()
+        self._image = QImage(
+            table.tobytes(), len(table), 1, len(table) * 3, QImage.Format.Format_RGB888
+        ).copy()
         self.update()
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+    def paintEvent(self, event: QPaintEvent) -> None:
         if self._image is not None:
             painter = QPainter(self)
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
@@ -152,7 +163,7 @@ class ColourBox(QWidget):
         if not self._soon.isActive():
             self._soon.start(250)
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+    def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if self._stale:
             self._soon.start(0)
@@ -269,9 +280,10 @@ class ColourBox(QWidget):
             gesture.end()
 
     def _typed(self) -> None:
-        if not self.sender() or not self.sender().isModified():
+        if not (self.low.isModified() or self.high.isModified()):
             return
-        self.sender().setModified(False)
+        for line in (self.low, self.high):
+            line.setModified(False)
         try:
             low, high = parse_number(self.low.text()), parse_number(self.high.text())
         except FormError:

@@ -26,8 +26,19 @@ from .classes import ClassList
 from .colour import ColourBox
 from .point import PointBox
 
-BUDGETS = (100_000, 250_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000,
-           50_000_000, 100_000_000, 200_000_000)
+BUDGETS = (
+    100_000,
+    250_000,
+    500_000,
+    1_000_000,
+    2_000_000,
+    5_000_000,
+    10_000_000,
+    20_000_000,
+    50_000_000,
+    100_000_000,
+    200_000_000,
+)
 
 
 class Section(QWidget):
@@ -112,15 +123,13 @@ class PointsBox(QWidget):
         form = QFormLayout(self)
         form.setContentsMargins(4, 0, 4, 4)
         form.setHorizontalSpacing(12)
-        self.size = LiveSlider(bridge, "setPointSize", lambda v: {"pixels": v / 2}, 2, 24)
-        self.size.setAccessibleName(tr("Point size"))
+        self.size_slider = LiveSlider(bridge, "setPointSize", lambda v: {"pixels": v / 2}, 2, 24)
+        self.size_slider.setAccessibleName(tr("Point size"))
         self.size_text = QLabel()
         self.adaptive = QCheckBox(tr("Close the gaps"))
         self.adaptive.setToolTip(tr("Points grow to the spacing of their neighbours"))
         self.adaptive.setObjectName("inspector.adaptive")
-        self.adaptive.clicked.connect(
-            lambda on: bridge.run("setPointSize", {"adaptive": bool(on)})
-        )
+        self.adaptive.clicked.connect(lambda on: bridge.run("setPointSize", {"adaptive": bool(on)}))
         self.budget = QSlider(Qt.Orientation.Horizontal)
         self.budget.setRange(0, len(BUDGETS) - 1)
         self.budget.setAccessibleName(tr("Point budget"))
@@ -130,12 +139,12 @@ class PointsBox(QWidget):
             label.setFont(themes.font(12, tabular=True))
             label.setMinimumWidth(52)
             label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        form.addRow(tr("Size"), _with(self.size, self.size_text))
+        form.addRow(tr("Size"), _with(self.size_slider, self.size_text))
         form.addRow(tr("At most"), _with(self.budget, self.budget_text))
         form.addRow("", self.adaptive)
 
     def show_state(self, state: Any) -> None:
-        self.size.show_value(round(state.display.point_size * 2))
+        self.size_slider.show_value(round(state.display.point_size * 2))
         self.size_text.setText(number(state.display.point_size, 1, "px"))
         self.adaptive.setChecked(state.display.adaptive)
         nearest = min(range(len(BUDGETS)), key=lambda n: abs(BUDGETS[n] - state.budget))
@@ -159,9 +168,7 @@ class LightBox(QWidget):
         form.setHorizontalSpacing(12)
         self.on = QCheckBox(tr("Eye-dome lighting"))
         self.on.setObjectName("inspector.edl")
-        self.on.clicked.connect(
-            lambda on: bridge.run("setEyeDomeLighting", {"enabled": bool(on)})
-        )
+        self.on.clicked.connect(lambda on: bridge.run("setEyeDomeLighting", {"enabled": bool(on)}))
         self.strength = LiveSlider(
             bridge, "setEyeDomeLighting", lambda v: {"enabled": True, "strength": v / 10}, 0, 40
         )
@@ -202,8 +209,10 @@ class Inspector(QScrollArea):
         column.setContentsMargins(0, 4, 0, 4)
         column.setSpacing(0)
         for title, key, body in (
-            (tr("Colour"), "colour", self.colour), (tr("Points"), "points", self.points),
-            (tr("Light"), "light", self.light), (tr("Classes"), "classes", self.classes),
+            (tr("Colour"), "colour", self.colour),
+            (tr("Points"), "points", self.points),
+            (tr("Light"), "light", self.light),
+            (tr("Classes"), "classes", self.classes),
             (tr("Point under the cursor"), "point", self.point),
         ):
             column.addWidget(Section(title, body, key=key))
@@ -224,4 +233,3 @@ def _with(field: QWidget, label: QLabel) -> QWidget:
     row.addWidget(field, 1)
     row.addWidget(label)
     return box
-

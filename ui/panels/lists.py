@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Qt
@@ -17,8 +18,13 @@ from ..values import crs_name
 from .base import KEY, ListPanel
 
 STATES = {
-    "open": "Open", "confirmed": "Confirmed", "rejected": "Rejected", "withdrawn": "Withdrawn",
-    "proposed": "Proposed", "applied": "Applied", "reverted": "Reverted",
+    "open": "Open",
+    "confirmed": "Confirmed",
+    "rejected": "Rejected",
+    "withdrawn": "Withdrawn",
+    "proposed": "Proposed",
+    "applied": "Applied",
+    "reverted": "Reverted",
 }
 
 
@@ -36,21 +42,27 @@ class CloudsPanel(ListPanel):
         super().__init__(bridge, keeper)
         self.tree.itemChanged.connect(self._checked)
         self.button(tr("Frame"), lambda k: self.activated(k), command="fitView")
-        self.button(tr("Close"), lambda k: bridge.run("closeCloud", {"cloud": k}),
-                    command="closeCloud")
+        self.button(
+            tr("Close"), lambda k: bridge.run("closeCloud", {"cloud": k}), command="closeCloud"
+        )
         bridge.resident_changed.connect(self._tick)
 
     def watched(self, state: Any) -> Any:
         return state.clouds
 
     def refresh(self) -> None:
-        for entry in self.bridge.state.clouds:
+        for entry in self.bridge.committed.clouds:
             info = self.bridge.view.cloud_info(entry.id)
             cloud = self.bridge.cloud(entry.id)
             warnings = [warning.message for warning in info.warnings]
             item = self.row(
                 entry.id,
-                [entry.name, integer(info.points), crs_name(info.crs), self._state(cloud, warnings)],
+                [
+                    entry.name,
+                    integer(info.points),
+                    crs_name(info.crs),
+                    self._state(cloud, warnings),
+                ],
                 align=(1,),
                 tip="\n".join([entry.path, *warnings]),
             )
@@ -69,8 +81,10 @@ class CloudsPanel(ListPanel):
         if cloud is not None and cloud.state == "failed":
             return tr("Failed: {reason}", reason=cloud.reason)
         if warnings:
-            return tr("● {count} remarks", count=len(warnings)) if len(warnings) > 1 else tr(
-                "● 1 remark"
+            return (
+                tr("● {count} remarks", count=len(warnings))
+                if len(warnings) > 1
+                else tr("● 1 remark")
             )
         return tr("Ready")
 
@@ -93,9 +107,7 @@ class CloudsPanel(ListPanel):
     def _checked(self, item: QTreeWidgetItem, column: int) -> None:
         if column == 0:
             visible = item.checkState(0) == Qt.CheckState.Checked
-            self.bridge.run(
-                "setCloudVisibility", {"cloud": item.data(0, KEY), "visible": visible}
-            )
+            self.bridge.run("setCloudVisibility", {"cloud": item.data(0, KEY), "visible": visible})
 
     def activated(self, key: str) -> None:
         self.bridge.run("fitView", {"to": "cloud", "id": key})
@@ -104,8 +116,10 @@ class CloudsPanel(ListPanel):
 class EditsPanel(ListPanel):
     name, title = "edits", "Edits"
     columns = ("Edit", "Points", "When")
-    empty = "Everything you change stands here and can be undone. Select points, then press C, H " \
-            "or Del."
+    empty = (
+        "Everything you change stands here and can be undone. Select points, then press C, H "
+        "or Del."
+    )
 
     def __init__(self, bridge: Any, keeper: themes.ThemeKeeper, show: Any = None) -> None:
         super().__init__(bridge, keeper)
@@ -116,15 +130,20 @@ class EditsPanel(ListPanel):
         return state.events
 
     def refresh(self) -> None:
-        events = self.bridge.state.events
+        events = self.bridge.committed.events
         alive = history.active_events(events)
         for event in reversed(events):
             if event.kind not in ("step", "clear"):
                 continue
             points = integer(event.points) if event.points is not None else ""
             title = event.title[:1].upper() + event.title[1:]
-            self.row(str(event.seq), [title, points, clock(event.time)], actor=event.actor,
-                     faded=event.seq not in alive, align=(1, 2))
+            self.row(
+                str(event.seq),
+                [title, points, clock(event.time)],
+                actor=event.actor,
+                faded=event.seq not in alive,
+                align=(1, 2),
+            )
 
     def _lit(self) -> None:
         if self._show is not None:
@@ -139,18 +158,27 @@ class FindingsPanel(ListPanel):
 
     def __init__(self, bridge: Any, keeper: themes.ThemeKeeper) -> None:
         super().__init__(bridge, keeper)
-        state = self._status
         for title, command, fitting in (
             (tr("Confirm"), "confirmFinding", ("open", "rejected")),
             (tr("Reject"), "rejectFinding", ("open", "confirmed")),
             (tr("Withdraw"), "deleteFinding", ("open", "confirmed", "rejected")),
             (tr("Restore"), "restoreFinding", ("withdrawn",)),
         ):
-            self.button(title, lambda k, command=command: bridge.run(command, {"id": k}),
-                        fits=lambda k, fitting=fitting: state(k) in fitting, command=command)
+            self.button(
+                title,
+                partial(self._decide, command),
+                fits=partial(self._fits, fitting),
+                command=command,
+            )
+
+    def _decide(self, command: str, key: str) -> None:
+        self.bridge.run(command, {"id": key})
+
+    def _fits(self, states: tuple[str, ...], key: str) -> bool:
+        return self._status(key) in states
 
     def _status(self, key: str) -> str:
-        finding = self.bridge.state.findings.get(key)
+        finding = self.bridge.committed.findings.get(key)
         return finding.status if finding is not None else ""
 
     def watched(self, state: Any) -> Any:
@@ -158,12 +186,16 @@ class FindingsPanel(ListPanel):
 
     def refresh(self) -> None:
         theme = self.keeper.theme
-        for finding in self.bridge.state.findings.values():
+        for finding in self.bridge.committed.findings.values():
             color = {"confirmed": theme.done, "rejected": theme.loss}.get(finding.status, "")
-            self.row(finding.id, [finding.title, tr(finding.severity.capitalize()),
-                                  tr(STATES[finding.status])],
-                     actor=finding.author, faded=finding.status == "withdrawn", color=color,
-                     tip=finding.note)
+            self.row(
+                finding.id,
+                [finding.title, tr(finding.severity.capitalize()), tr(STATES[finding.status])],
+                actor=finding.author,
+                faded=finding.status == "withdrawn",
+                color=color,
+                tip=finding.note,
+            )
 
     def activated(self, key: str) -> None:
         self.bridge.run("fitView", {"to": "finding", "id": key})
@@ -176,28 +208,40 @@ class BatchesPanel(ListPanel):
 
     def __init__(self, bridge: Any, keeper: themes.ThemeKeeper) -> None:
         super().__init__(bridge, keeper)
-        self.button(tr("Accept"), lambda k: bridge.run("acceptBatch", {"id": k}),
-                    fits=lambda k: self._state(k) == "proposed", command="acceptBatch")
-        self.button(tr("Revert"), lambda k: bridge.run("revertBatch", {"id": k}),
-                    fits=lambda k: self._state(k) in ("proposed", "applied"),
-                    command="revertBatch")
+        self.button(
+            tr("Accept"),
+            lambda k: bridge.run("acceptBatch", {"id": k}),
+            fits=lambda k: self._state(k) == "proposed",
+            command="acceptBatch",
+        )
+        self.button(
+            tr("Revert"),
+            lambda k: bridge.run("revertBatch", {"id": k}),
+            fits=lambda k: self._state(k) in ("proposed", "applied"),
+            command="revertBatch",
+        )
 
     def _state(self, key: str) -> str:
-        batch = self.bridge.state.batches.get(key)
+        batch = self.bridge.committed.batches.get(key)
         return batch.state if batch is not None else ""
 
     def watched(self, state: Any) -> Any:
         return state.batches
 
     def refresh(self) -> None:
-        for batch in self.bridge.state.batches.values():
+        for batch in self.bridge.committed.batches.values():
             proposed = batch.state == "proposed"
             mark = "┄ " if proposed and batch.author.is_machine else ""  # not accepted yet
             color = self.keeper.theme.done if batch.state == "applied" else ""
             steps = "\n".join(str(command.get("name")) for command in batch.commands)
-            self.row(batch.id, [mark + batch.title, integer(len(batch.commands)),
-                                tr(STATES[batch.state])],
-                     actor=batch.author, color=color, align=(1,), tip=steps)
+            self.row(
+                batch.id,
+                [mark + batch.title, integer(len(batch.commands)), tr(STATES[batch.state])],
+                actor=batch.author,
+                color=color,
+                align=(1,),
+                tip=steps,
+            )
 
 
 class MeasuresPanel(ListPanel):
@@ -208,20 +252,27 @@ class MeasuresPanel(ListPanel):
     def __init__(self, bridge: Any, keeper: themes.ThemeKeeper) -> None:
         super().__init__(bridge, keeper)
         self.button(tr("Frame"), lambda k: self.activated(k), command="fitView")
-        self.button(tr("Delete"), lambda k: bridge.run("deleteMeasurement", {"id": k}),
-                    command="deleteMeasurement")
+        self.button(
+            tr("Delete"),
+            lambda k: bridge.run("deleteMeasurement", {"id": k}),
+            command="deleteMeasurement",
+        )
 
     def watched(self, state: Any) -> Any:
         return state.measurements
 
     def refresh(self) -> None:
-        for one in self.bridge.state.measurements.values():
+        for one in self.bridge.committed.measurements.values():
             value, unit = one.values.get("value"), str(one.values.get("unit", ""))
             text = significant(value, unit) if isinstance(value, int | float) else ""
             if one.kind == "point":
                 text = "  ".join(number(part, 3) for part in one.points[0])
-            self.row(one.id, [one.name or tr(one.kind.capitalize()), tr(one.kind.capitalize()),
-                              text], actor=one.author, align=(2,))
+            self.row(
+                one.id,
+                [one.name or tr(one.kind.capitalize()), tr(one.kind.capitalize()), text],
+                actor=one.author,
+                align=(2,),
+            )
 
     def activated(self, key: str) -> None:
         self.bridge.run("fitView", {"to": "measurement", "id": key})
@@ -241,9 +292,18 @@ class LogPanel(ListPanel):
             actor = line.get("actor", {})
             arguments = "  ".join(f"{k} {_short(v)}" for k, v in line.get("arguments", {}).items())
             outcome = str(line.get("outcome", ""))
-            item = self.row(str(line.get("seq")), [str(line.get("command")), arguments,
-                                                   tr(outcome), clock(str(line.get("time", "")))],
-                            actor=_actor(actor), align=(3,), tip=arguments)
+            item = self.row(
+                str(line.get("seq")),
+                [
+                    str(line.get("command")),
+                    arguments,
+                    tr(outcome),
+                    clock(str(line.get("time", ""))),
+                ],
+                actor=_actor(actor),
+                align=(3,),
+                tip=arguments,
+            )
             if outcome in ("refused", "failed"):
                 item.setForeground(2, theme.color("loss"))
 

@@ -70,7 +70,7 @@ class PointBox(QWidget):
             value.setText(fact[1])
             name.show()
             value.show()
-        for name, value in self._rows[len(facts):]:
+        for name, value in self._rows[len(facts) :]:
             name.hide()
             value.hide()
 
@@ -103,8 +103,14 @@ class PointBox(QWidget):
         yield tr("cloud"), entry.name if entry is not None else cloud
 
 
-FIRST = ("classification", "intensity", "return_number", "number_of_returns", "gps_time",
-         "point_source_id")
+FIRST = (
+    "classification",
+    "intensity",
+    "return_number",
+    "number_of_returns",
+    "gps_time",
+    "point_source_id",
+)
 
 
 def _rank(name: str) -> tuple[int, str]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
-from PySide6.QtCore import QPointF, QTimer, Qt
+from PySide6.QtCore import QPointF, Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 
 from oniyanma.clouds.model import Vec3
@@ -40,8 +40,13 @@ class Tool:
     """Mouse and keys in, one command out. Coordinates of the mouse are logical pixels."""
 
     KEYS: ClassVar[frozenset[int]] = frozenset(
-        {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Backspace, Qt.Key.Key_Escape,
-         Qt.Key.Key_Space}
+        {
+            Qt.Key.Key_Return,
+            Qt.Key.Key_Enter,
+            Qt.Key.Key_Backspace,
+            Qt.Key.Key_Escape,
+            Qt.Key.Key_Space,
+        }
     )
     name = ""
     title = ""

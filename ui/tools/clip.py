@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
@@ -21,6 +21,11 @@ from .base import Host, Tool
 
 REACH = 12.0  # pixels around a handle
 ACCENT = "#f5a623"
+SHAPES: dict[str, Literal["dot", "ring", "cross"]] = {
+    "face": "dot",
+    "turn": "ring",
+    "move": "cross",
+}
 
 
 @dataclass(frozen=True)
@@ -193,10 +198,13 @@ class ClipTool(Tool):
         ]
         for handle in HANDLES:
             hot = handle in (self.over, self.held)
-            shape = {"face": "dot", "turn": "ring", "move": "cross"}[handle.kind]
             found.append(
-                Marker(self.place(handle), shape, ACCENT if hot else CLIP_COLOR,  # type: ignore[arg-type]
-                       15.0 if hot else 11.0)
+                Marker(
+                    self.place(handle),
+                    SHAPES[handle.kind],
+                    ACCENT if hot else CLIP_COLOR,
+                    15.0 if hot else 11.0,
+                )
             )
         return found
 

@@ -80,8 +80,13 @@ class MeasureTool(PointsTool):
         super().__init__(host)
         self.kind = kind
         self.title = {
-            "point": "Point", "distance": "Distance", "height": "Height", "angle": "Angle",
-            "area": "Area", "volume": "Volume", "profile": "Profile",
+            "point": "Point",
+            "distance": "Distance",
+            "height": "Height",
+            "angle": "Angle",
+            "area": "Area",
+            "volume": "Volume",
+            "profile": "Profile",
         }[kind]
         self.preview = LivePreview(host.bridge, "addMeasurement", host.refresh)
 
@@ -168,8 +173,10 @@ class SectionTool(PointsTool):
     sticky = False
 
     def step(self) -> str:
-        return tr("Click the far end of the section") if self.points else tr(
-            "Click where the section begins"
+        return (
+            tr("Click the far end of the section")
+            if self.points
+            else tr("Click where the section begins")
         )
 
     def keys(self) -> Sequence[tuple[str, str]]:
@@ -221,4 +228,3 @@ class PickTool(PointsTool):
         if take is not None:
             self.host.leave_tool()
             take([list(point) for point in points])
-

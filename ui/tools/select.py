@@ -62,8 +62,12 @@ class RectangleTool(_ScreenTool):
         return tr("Drag a rectangle over the points")
 
     def keys(self) -> Sequence[tuple[str, str]]:
-        return ((tr("Shift"), tr("add")), (tr("Alt"), tr("take away")), (tr("Space"), tr("orbit")),
-                (tr("Esc"), tr("leave")))
+        return (
+            (tr("Shift"), tr("add")),
+            (tr("Alt"), tr("take away")),
+            (tr("Space"), tr("orbit")),
+            (tr("Esc"), tr("leave")),
+        )
 
     def press(self, event: QMouseEvent) -> bool:
         self.start = self.cursor = event.position()
@@ -124,18 +128,29 @@ class LassoTool(_ScreenTool):
         if self.drawing:
             return tr("Let go to close the line")
         if not count:
-            return (tr("Draw around the points, or click corners") if self.freehand
-                    else tr("Click the first corner"))
+            return (
+                tr("Draw around the points, or click corners")
+                if self.freehand
+                else tr("Click the first corner")
+            )
         if count < 3:
             return tr("Click the next corner")
         return tr("Click corners, Enter closes")
 
     def keys(self) -> Sequence[tuple[str, str]]:
         if not self.points:
-            return ((tr("Shift"), tr("add")), (tr("Alt"), tr("take away")),
-                    (tr("Space"), tr("orbit")), (tr("Esc"), tr("leave")))
-        return ((tr("Enter"), tr("close")), ("⌫", tr("last corner")), (tr("Space"), tr("orbit")),
-                (tr("Esc"), tr("start again")))
+            return (
+                (tr("Shift"), tr("add")),
+                (tr("Alt"), tr("take away")),
+                (tr("Space"), tr("orbit")),
+                (tr("Esc"), tr("leave")),
+            )
+        return (
+            (tr("Enter"), tr("close")),
+            ("⌫", tr("last corner")),
+            (tr("Space"), tr("orbit")),
+            (tr("Esc"), tr("start again")),
+        )
 
     def press(self, event: QMouseEvent) -> bool:
         self.cursor = self.pressed = event.position()
@@ -222,8 +237,12 @@ class BoxTool(Tool):
         return tr("Let go at the opposite corner")
 
     def keys(self) -> Sequence[tuple[str, str]]:
-        return ((tr("Shift"), tr("add")), (tr("Alt"), tr("take away")), (tr("Space"), tr("orbit")),
-                (tr("Esc"), tr("leave")))
+        return (
+            (tr("Shift"), tr("add")),
+            (tr("Alt"), tr("take away")),
+            (tr("Space"), tr("orbit")),
+            (tr("Esc"), tr("leave")),
+        )
 
     def press(self, event: QMouseEvent) -> bool:
         self.start = self.end = self.host.pick(event.position())
