@@ -61,10 +61,16 @@ class PointBlock:
     @cached_property
     def bounds(self) -> tuple[Floats, Floats]:
         """Lowest and highest world coordinates of the points, (3,) each; not of no points."""
-        low, high = self.xyz.min(axis=0), self.xyz.max(axis=0)
+        low, high = self.integers
         s, o = np.asarray(self.scale), np.asarray(self.offset)
         a, b = low * s + o, high * s + o
         return np.minimum(a, b), np.maximum(a, b)
+
+    @cached_property
+    def integers(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Lowest and highest LAS integers of the points, (3,) each; not of no points."""
+        low, high = self.xyz.min(axis=0), self.xyz.max(axis=0)
+        return low.astype(np.int64), high.astype(np.int64)
 
     def axis(self, axis: int, part: Index | None = None) -> Floats:
         """World coordinates along one axis, of all points or of a part."""

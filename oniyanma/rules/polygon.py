@@ -9,6 +9,7 @@ by the exact test. Both give the same answer for every point.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,6 +82,7 @@ class PolygonRaster:
         # Never so fine that rounding could carry a point over a whole cell.
         self.cell = max(cell, fine, float(size.max()) / 16_384, reach * 1e-12, 1e-300)
         self.low = low - 3 * self.cell
+        self.origin: list[float] = self.low.tolist()
         # Padded by three cells: the outermost ring is always outside.
         self.columns, self.rows = (int(v) + 7 for v in size / self.cell)
         self._grid: npt.NDArray[np.uint8] | None = None
@@ -91,7 +93,8 @@ class PolygonRaster:
         """Even-odd for (n,) finite coordinates."""
         if self._grid is None and len(x) * len(self.polygon) < _FEW:
             return self.edges.contain(x, y)
-        values = self.grid.ravel().take(self._cells(x, y))
+        cells = (np.subtract(v, o) for v, o in zip((x, y), self.origin, strict=True))
+        values = self.look_up(*(c * (1.0 / self.cell) for c in cells))
         inside: Mask = values == IN
         edge = np.flatnonzero(values == EDGE)
         if edge.size:
@@ -124,15 +127,17 @@ class PolygonRaster:
             self._empty = _blocks(self._grid == OUT)
         return self._grid
 
-    def _cells(self, x: Floats, y: Floats) -> npt.NDArray[np.intp]:
-        fx = (x - self.low[0]) * (1.0 / self.cell)
-        fy = (y - self.low[1]) * (1.0 / self.cell)
-        np.clip(fx, 0, self.columns - 1, out=fx)
-        np.clip(fy, 0, self.rows - 1, out=fy)
-        index: npt.NDArray[np.intp] = fy.astype(np.intp)
+    def look_up(self, column: Any, row: Any) -> Sides:
+        """What the raster says at (n,) cell coordinates, which are overwritten.
+
+        They may be off by a quarter of a cell: a cell that is not EDGE has three quarters of a
+        cell between itself and any edge.
+        """
+        index: npt.NDArray[np.intp] = _clipped(row, self.rows)
         index *= self.columns
-        index += fx.astype(np.intp)
-        return index
+        index += _clipped(column, self.columns)
+        found: Sides = self.grid.reshape(-1).take(index)
+        return found
 
     def _draw(self) -> npt.NDArray[np.uint8]:
         grid = np.zeros((self.rows, self.columns), np.uint8)
@@ -164,6 +169,12 @@ class PolygonRaster:
         xy = p[edge] + (ends - p)[edge] * t[:, None]
         cells = xy[:, 1].astype(np.intp) * self.columns + xy[:, 0].astype(np.intp)
         return np.unique(cells)
+
+
+def _clipped(cells: Any, count: int) -> npt.NDArray[np.intp]:
+    np.maximum(cells, 0.0, out=cells)
+    np.minimum(cells, count - 1.0, out=cells)
+    return cells.astype(np.intp)  # type: ignore[no-any-return]
 
 
 def _blocks(true: Mask) -> npt.NDArray[np.int32]:
