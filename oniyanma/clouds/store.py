@@ -202,13 +202,13 @@ class CloudStore:
         """
         self._attributes = attributes
         self._nodes.keep_attributes(attributes)
-        self._wanted = dict.fromkeys(wanted)
+        self._wanted = {}
         self._local.clear()
         old, self._ready = self._ready, {}
         tasks: list[Task] = []
-        for id in self._wanted:
+        for id in wanted:
             cloud = self._clouds.get(id.cloud)
-            if cloud is None:
+            if cloud is None or id in self._wanted:
                 continue
             reason = self._failed.get((id, cloud.tree))
             generation = cloud.hierarchy.generation
@@ -218,8 +218,11 @@ class CloudStore:
                 self._ready[id] = node
             elif cloud.memory is not None:
                 self._local.append(id)
-            elif cloud.copc is not None:
-                tasks += self._task(cloud, cloud.copc, id)
+            elif cloud.copc is not None and (task := self._task(cloud, cloud.copc, id)):
+                tasks += task
+            else:
+                continue  # a node without points
+            self._wanted[id] = None
         for cloud in self._clouds.values():
             if cloud.copc is not None:
                 tasks += self._pages(cloud, cloud.copc)
@@ -239,7 +242,7 @@ class CloudStore:
     @property
     def pending(self) -> int:
         """Nodes asked for with `request` that `drain` has not given yet."""
-        return sum(1 for id in self._wanted if self._expects(id))
+        return len(self._wanted)
 
     @property
     def indexing(self) -> bool:
@@ -354,18 +357,6 @@ class CloudStore:
             for key, page in list(copc.pages.items())[:4]
             if NodeId(cloud.id, key) not in self._wanted
         ]
-
-    def _expects(self, id: NodeId) -> bool:
-        if id in self._ready:
-            return True
-        cloud = self._clouds.get(id.cloud)
-        if cloud is None or (id, cloud.tree) in self._failed:
-            return False
-        if cloud.memory is not None:
-            return True
-        return cloud.copc is not None and bool(
-            cloud.copc.job(id.key, ()) or id.key in cloud.copc.pages
-        )
 
     def _forget(self, cloud: str) -> None:
         self._wanted = {id: None for id in self._wanted if id.cloud != cloud}
