@@ -69,7 +69,7 @@ class EditProgram:
         self._active: set[int] = set()  # seqs of steps and clears
         self._clears: dict[int, list[int]] = {}  # edit → seqs of clears that take it
         self._taken: dict[int, list[int]] = {}  # clear → edits
-        self._effective: dict[int, list[int]] = {}
+        self._effective: dict[int, frozenset[int]] = {}
         self.extend(events)
 
     @property
@@ -111,8 +111,8 @@ class EditProgram:
         other._effective = self._effective.copy()
         return other
 
-    def effective(self, position: int) -> list[int]:
-        """The edits in force after the events with ``seq < position``, in order."""
+    def effective(self, position: int) -> frozenset[int]:
+        """The edits in force after the events with ``seq < position``."""
         found = self._effective.get(position)
         if found is None:
             on: set[int] = set()
@@ -121,7 +121,7 @@ class EditProgram:
                     break
                 on.update(range(op.first, op.last), op.on)
                 on.difference_update(op.off)
-            found = sorted(on)
+            found = frozenset(on)
             if len(self._effective) > 64:
                 self._effective.clear()
             if self.ops and position <= self.ops[-1].seq:
@@ -201,6 +201,7 @@ class BlockState:
         self._hits: dict[int, Hit] = {}
         self._applied: list[int] = []
         self._before: dict[int, Any] = {}
+        self._past: list[tuple[int, PointState]] = []  # states asked for, which never change
         self._own = False
         self._index: _Grid | None = None
         self._program = EditProgram()
@@ -265,17 +266,22 @@ class BlockState:
         if position > self._changed:
             removed = self.flags != 0 if self.flags.any() else None
             return PointState(self.classification, removed)
+        for known, state in self._past:
+            if known == position:
+                return state
         classes, flags = self.base.copy(), np.zeros(self.n, np.uint8)
-        for index in self._program.effective(position):
-            hit = self._hits.get(index)
-            if hit is None:
+        effective = self._program.effective(position)
+        for index, hit in self._hits.items():  # in the order of the log
+            if index not in effective:
                 continue
             at, edit = self._at(hit), self._program.edits[index]
             if edit.edit.kind == "reclassify":
                 classes[at] = edit.value
             elif edit.edit.kind in ("hide", "delete"):
                 flags[at] |= HIDDEN if edit.edit.kind == "hide" else DELETED
-        return PointState(classes, flags != 0 if flags.any() else None)
+        state = PointState(classes, flags != 0 if flags.any() else None)
+        self._past = [*self._past[-1:], (position, state)]
+        return state
 
     def _near(self, program: EditProgram) -> list[int]:
         """The edits not seen yet whose boxes meet this block's."""
@@ -284,7 +290,7 @@ class BlockState:
         if not self.n or not len(boxes):
             return []
         low, high = self.points.bounds
-        near: Mask = ((boxes[:, 0] <= high) & (boxes[:, 1] >= low)).all(axis=1)
+        near: Mask = np.all((boxes[:, 0] <= high) & (boxes[:, 1] >= low), axis=1)
         if program.within is not None:  # points outside of what was taken for all there is
             a, b = program.within
             if (low < a).any() or (high > b).any():
@@ -307,6 +313,8 @@ class BlockState:
                 found = some[part]
                 return found.astype(np.int32) if len(found) else None
         hit = decide(rule, self.points)
+        if isinstance(self.points.known, list):  # it may be the selection's: it stays what it is
+            self.points.known[:] = [*self.points.known[-3:], (rule, hit)]
         if isinstance(hit, bool):
             return slice(None) if hit else None
         count = int(np.count_nonzero(hit))

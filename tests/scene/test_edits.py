@@ -172,7 +172,9 @@ class EditMachine(RuleBasedStateMachine):
             late.advance(program)
             same(late, wanted, slice(None))
         in_force = [
-            e.edit.id for i in self.program.effective(1 << 60) for e in [self.program.edits[i]]
+            e.edit.id
+            for i in sorted(self.program.effective(1 << 60))
+            for e in [self.program.edits[i]]
         ]
         assert in_force == [e.id for _, e in history.active_edits(self.state.events)]
 
