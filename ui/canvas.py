@@ -6,7 +6,7 @@ import logging
 import time
 from typing import Any
 
-from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QFocusEvent,
     QKeyEvent,
@@ -30,6 +30,7 @@ from .text import tr
 log = logging.getLogger(__name__)
 MOVING_BUDGET_MS = 40.0
 SETTLE_MS = 140
+CLICK = 4.0  # pixels a press may wander and still be a click
 PUMP_MS = 8.0
 BUSY_MS = 12  # between two turns of the scene while points arrive
 WAIT_MS = 80
@@ -42,6 +43,7 @@ class Canvas(QOpenGLWidget):
     left = Signal()
     painted = Signal(object)  # FrameStats
     broken = Signal(str)
+    menu_asked = Signal(QPoint)  # a right click that was no drag; screen coordinates
 
     def __init__(self, bridge: Any, keeper: themes.ThemeKeeper, parent: QWidget | None = None):
         super().__init__(parent)
@@ -54,6 +56,7 @@ class Canvas(QOpenGLWidget):
         self._renderer: PointRenderer | None = None
         self._moving_until = 0.0
         self._space = False
+        self._pressed = QPointF()
         self._fault = ""
         self.setObjectName("canvas")
         self.setAccessibleName(tr("Point cloud view"))
@@ -140,6 +143,8 @@ class Canvas(QOpenGLWidget):
         ratio = self.devicePixelRatioF()
         size = (round(self.width() * ratio), round(self.height() * ratio))
         moving = self.moving
+        # without a graphics card a whole picture takes long: at rest it is drawn in parts
+        slow = self.stats is not None and self.stats.software
         theme = self.keeper.theme
         try:
             self.stats = self._renderer.paint(
@@ -147,7 +152,7 @@ class Canvas(QOpenGLWidget):
                 size,
                 ratio,
                 moving=moving,
-                frame_budget_ms=MOVING_BUDGET_MS if moving else None,
+                frame_budget_ms=MOVING_BUDGET_MS if moving or slow else None,
                 theme=look.Theme(theme.canvas_top, theme.canvas, "#f3efe6", theme.canvas),
                 clip_preview=self.clip_preview,
                 framebuffer=self.defaultFramebufferObject(),
@@ -158,7 +163,7 @@ class Canvas(QOpenGLWidget):
             self.broken.emit(self._fault)
             return
         self.painted.emit(self.stats)
-        if self.stats.waiting:
+        if self.stats.waiting or (self.stats.again and not moving):
             QTimer.singleShot(0, self.update)
 
     # the scene's turn
@@ -180,6 +185,7 @@ class Canvas(QOpenGLWidget):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.setFocus(Qt.FocusReason.MouseFocusReason)
+        self._pressed = event.position()
         turning = self._space or event.button() != Qt.MouseButton.LeftButton
         if self.tool is not None and not turning and self.tool.press(event):
             return
@@ -193,8 +199,11 @@ class Canvas(QOpenGLWidget):
         self.hovered.emit(event.position())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        still = (event.position() - self._pressed).manhattanLength() < CLICK
         if self.navigator.active:
             self.navigator.release(event)
+            if still and event.button() == Qt.MouseButton.RightButton:
+                self.menu_asked.emit(event.globalPosition().toPoint())
         elif self.tool is not None:
             self.tool.release(event)
 

@@ -47,6 +47,8 @@ def settle(canvas: Canvas, session: Session) -> None:
     until(lambda: not session.scene.pump(5.0) and session.scene.settled, "the view")
     until(lambda: canvas.stats is not None and not canvas.moving, "a frame at rest")
     canvas.repaint()
+    while canvas.stats.again:  # a software rasteriser draws in parts
+        canvas.repaint()
 
 
 def main(what: str, path: str, share: str = "1") -> dict[str, object]:

@@ -121,6 +121,8 @@ class Desk:
             timeout=timeout,
         )
         self.canvas.repaint()
+        while self.canvas.stats.again:  # a software rasteriser draws in parts
+            self.canvas.repaint()
 
     def key(self, key: Any, modifier: Any = None, widget: Any = None) -> None:
         from PySide6.QtCore import Qt
