@@ -109,16 +109,16 @@ def _open(call: Call, args: Args) -> Work[Any] | Outcome:
     def run(job: JobContext) -> Any:
         try:
             job.progress(0.0, "reading")
-            return scene.prepare_cloud(path, id)
+            return scene.clouds.prepare(path, id)
         except BaseException:
-            scene.reserved.discard(id)
+            scene.clouds.reserved.discard(id)
             raise
 
     def finish(later: Call, cloud: Any) -> Outcome:
-        scene.adopt_cloud(cloud)
+        scene.clouds.adopt(cloud)
         return _opened(later, cloud, path, args["append"])
 
-    return Work(run, finish, discard=scene.let_go)
+    return Work(run, finish, discard=scene.clouds.let_go)
 
 
 def _opened(call: Call, cloud: Any, path: str, append: bool) -> Outcome:

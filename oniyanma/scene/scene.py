@@ -9,15 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from psygnal import Signal
 
 from oniyanma.clouds.lod import ViewParams, cut
 from oniyanma.clouds.model import (
-    CloudError,
     CloudInfo,
     Hierarchy,
     NodeFailed,
@@ -32,33 +30,14 @@ from oniyanma.scene import attributes, picking
 from oniyanma.scene.camera import Bounds, Matrices, as_vec3, display_scale, matrices, union
 from oniyanma.scene.edits import EditProgram, attributes_of
 from oniyanma.scene.navigation import Ground
+from oniyanma.scene.openclouds import OpenClouds, Store, header_bounds
 from oniyanma.scene.ports import Renderer, ResidentNode, SceneView
-from oniyanma.scene.project.sources import header_hash
 from oniyanma.scene.resident import ResidentSet, Tally
 from oniyanma.scene.state import CloudEntry, SceneState
 
 PERCENTILES = (2.0, 98.0)
 WAIT = 0.25  # seconds of one wait for the workers
 ENSURE_SECONDS = 30.0
-
-
-class Store(Protocol):
-    """What the scene needs of a `CloudStore`."""
-
-    @property
-    def clouds(self) -> Any: ...
-    @property
-    def pending(self) -> int: ...
-    @property
-    def indexing(self) -> bool: ...
-    def prepare(self, path: str, *, id: str) -> Any: ...
-    def adopt(self, cloud: Any) -> None: ...
-    def let_go(self, cloud: Any) -> None: ...
-    def close_cloud(self, id: str) -> None: ...
-    def request(self, wanted: Sequence[NodeId], attributes: frozenset[str]) -> None: ...
-    def drain(self, max_ms: float) -> list[NodePoints | NodeFailed]: ...
-    def wait(self, timeout: float) -> bool: ...
-    def close(self) -> None: ...
 
 
 class Scene:
@@ -85,16 +64,12 @@ class Scene:
         self.log = sink
         self.renderer = renderer
         self.inline = inline
-        self.store: Store = store if store is not None else CloudStore(inline=inline)
-        self.missing: dict[str, str] = {}  # clouds of the state that can't be opened, and why
-        self.reserved: set[str] = set()  # ids of clouds on their way
-        self._missed: dict[str, str] = {}  # their paths
+        self.clouds = OpenClouds(store if store is not None else CloudStore(inline=inline))
         self.failed: dict[NodeId, str] = {}  # nodes that can't be decoded, and why
         self.resident = ResidentSet(self.cloud_info)
         self.view: SceneView = _View(self)
         self._state = state
         self._live: SceneState | None = None
-        self._infos: dict[str, CloudInfo] = {}
         self._program = EditProgram()
         self._ahead: EditProgram | None = None
         self._extra: frozenset[str] = frozenset()
@@ -146,16 +121,16 @@ class Scene:
         try:
             self.log.write(entry, self._state, after)
         except BaseException:
-            self._close_others(self._state)
+            self._close_others(self._state.clouds)
             raise
         if after.project == self._state.project:
             self._swap(after)
             return
         # Another project, in which an id may stand for another cloud; or this one, saved as.
         same = {(c.id, c.path) for c in self._state.clouds} & {(c.id, c.path) for c in after.clouds}
-        self._close_others(replace(self._state, clouds=_entries(after, {id for id, _ in same})))
+        self._close_others([c for c in after.clouds if (c.id, c.path) in same])
         self._swap(after)
-        self.missing.clear()
+        self.clouds.missing.clear()
         self._open_missing()
         self._follow()
 
@@ -176,102 +151,44 @@ class Scene:
     def _swap(self, state: SceneState) -> None:
         before, self._state = self.shown, state
         if state.clouds != before.clouds or len(state.clouds) != len(self.store.clouds):
-            self._close_others(state)
+            self._close_others(state.clouds)
             self._open_missing()
         self._follow()
         self.state_changed.emit(before, self.shown)
 
     # --- clouds ------------------------------------------------------------------------
 
-    def prepare_cloud(self, path: str, id: str) -> Cloud:
-        """Read what a cloud begins with; on any thread. Raises CloudError."""
-        cloud: Cloud = self.store.prepare(path, id=id)
-        return cloud
+    @property
+    def store(self) -> Store:
+        return self.clouds.store
 
-    def adopt_cloud(self, cloud: Cloud) -> None:
-        """Take in a prepared cloud, for a state that is about to be committed."""
-        self.store.adopt(cloud)
-        self._infos[cloud.id] = cloud.info
-        self.reserved.discard(cloud.id)
-
-    def let_go(self, cloud: Cloud) -> None:
-        """Nobody wants the prepared cloud any more."""
-        self.store.let_go(cloud)
-        self.reserved.discard(cloud.id)
+    @property
+    def missing(self) -> dict[str, str]:
+        """Clouds of the state that can't be opened, and why."""
+        return self.clouds.missing
 
     def id_for(self, path: str, state: SceneState) -> str:
-        """The id of a cloud to be opened: the one it had in this project, or one never used.
-
-        It is ``reserved`` until the cloud is adopted or let go.
-        """
-        known = {entry.id: entry for entry in state.clouds}
-        sources = getattr(self.log, "known_sources", None)
-        if sources is not None:
-            known = {entry.id: entry for entry in sources()} | known
-        taken = self.reserved | set(self.store.clouds)
-        same = (e.id for e in known.values() if e.path == path and e.id not in taken)
-        id = next(same, None) or self._moved(path, state)
-        if id is None:
-            used = {*known, *taken, *_named_clouds(state)}
-            numbers = [int(id[1:]) for id in used if id[:1] == "c" and id[1:].isdigit()]
-            id = f"c{max(numbers, default=0) + 1}"
-        self.reserved.add(id)
-        return id
-
-    def _moved(self, path: str, state: SceneState) -> str | None:
-        """The id of a missing cloud whose file this is, by its header; None: of none."""
-        hashes = {c.header_hash: c.id for c in state.clouds if c.id in self.missing}
-        hashes.pop("", None)
-        if not hashes or "://" in path:
-            return None
-        try:
-            return hashes.get(header_hash(Path(path)))
-        except CloudError:
-            return None  # opening it will say why
+        """See `OpenClouds.id_for`."""
+        known = getattr(self.log, "known_sources", tuple)
+        return self.clouds.id_for(path, state, known())
 
     def cloud(self, id: str) -> Cloud | None:
         """An open cloud; None where it is missing."""
-        found: Cloud | None = self.store.clouds.get(id)
-        return found
+        return self.clouds.get(id)
 
     def cloud_info(self, id: str) -> CloudInfo:
         """Facts of a cloud of the scene. KeyError where it is not open."""
-        cloud = self.store.clouds.get(id)
-        if cloud is not None:
-            self._infos[id] = cloud.info
-        return self._infos[id]
-
-    def retry(self, entry: CloudEntry) -> str | None:
-        """Try again to open a cloud that was missing; the reason where it still is."""
-        self.missing.pop(entry.id, None)
-        self._open(entry)
-        self._follow()
-        return self.missing.get(entry.id)
+        return self.clouds.info(id)
 
     def _open_missing(self) -> None:
-        for entry in self._state.clouds:
-            if entry.id not in self.store.clouds and entry.id not in self.missing:
-                self._open(entry)
+        for sentence in self.clouds.open_missing(self._state.clouds):
+            self.message.emit("warning", sentence)
 
-    def _open(self, entry: CloudEntry) -> None:
-        try:
-            self.adopt_cloud(self.prepare_cloud(entry.path, entry.id))
-        except CloudError as error:
-            self.missing[entry.id], self._missed[entry.id] = str(error), entry.path
-            self.message.emit("warning", f"{entry.name} can't be shown: {error}")
-
-    def _close_others(self, state: SceneState) -> None:
-        """Close what the state does not hold, or holds under the same id from elsewhere."""
-        keep = {cloud.id: cloud.path for cloud in state.clouds}
-        for id in [id for id, cloud in self.store.clouds.items() if keep.get(id) != cloud.path]:
-            self.store.close_cloud(id)
-            self._infos.pop(id, None)
+    def _close_others(self, entries: Sequence[CloudEntry]) -> None:
+        for id in self.clouds.close_others(entries):
             self._facts.pop(id, None)
             self.failed = {n: why for n, why in self.failed.items() if n.cloud != id}
             self.resident.drop([n for n in self.resident.ids() if n.cloud == id])
-        self.missing = {
-            id: why for id, why in self.missing.items() if self._missed.get(id) == keep.get(id)
-        }
 
     # --- the loop ----------------------------------------------------------------------
 
@@ -490,16 +407,7 @@ class Scene:
         cloud = self.store.clouds.get(id)
         if cloud is None:
             return None
-        info, tree = cloud.info, cloud.hierarchy
-        box: Bounds | None = None
-        if info.bounds_min is not None and info.bounds_max is not None:
-            box = info.bounds_min, info.bounds_max
-        roots = tree.parents < 0
-        if len(tree.counts) and roots.any() and (box is None or not info.checked):
-            cell = as_vec3(tree.mins[roots].min(axis=0)), as_vec3(tree.maxs[roots].max(axis=0))
-            if box is None or not _believable(box, cell):
-                box = cell
-        return union((box, self.resident.bounds(id)))
+        return union((header_bounds(cloud), self.resident.bounds(id)))
 
     def scale(self, state: SceneState | None = None) -> Vec3:
         """The display scale: of the first visible cloud's CRS."""
@@ -606,17 +514,6 @@ class _View:
         return self._scene.scale()
 
 
-def _named_clouds(state: SceneState) -> set[str]:
-    """Ids of the clouds that the log's rules name, also of closed ones."""
-    rules = [edit.rule for event in state.events for edit in event.edits]
-    rules += [f.region for f in state.findings.values() if f.region is not None]
-    return {id for rule in rules for id in rule.clouds or ()}
-
-
-def _entries(state: SceneState, ids: set[str]) -> tuple[CloudEntry, ...]:
-    return tuple(cloud for cloud in state.clouds if cloud.id in ids)
-
-
 def _interleaved(
     clouds: Sequence[Cloud], trees: Sequence[Hierarchy], chosen: Sequence[Any]
 ) -> list[tuple[NodeId, float]]:
@@ -643,11 +540,3 @@ def _same(a: Any, b: Any) -> bool:
     return all(
         x[0] == y[0] and x[1] == y[1] and x[2] is y[2] for x, y in zip(a[3], b[3], strict=True)
     )
-
-
-def _believable(box: Bounds, cell: Bounds) -> bool:
-    """Whether a header's box can be that of points which lie in the cell."""
-    low, high = np.asarray(box[0]), np.asarray(box[1])
-    if not np.isfinite((low, high)).all() or (low > high).any() or (low == high).all():
-        return False
-    return bool((low <= cell[1]).all() and (high >= cell[0]).all())
