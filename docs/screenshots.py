@@ -67,7 +67,7 @@ def shoot(cloud: str, out: Path, size: str) -> None:
             window.keeper.choose(theme)
             desk.settle()
             picture = window.grab().toImage()
-            picture.save(str(out / f"{number:02}-{name}-{theme}-{size}.png"))
+            keep(picture, out / f"{number:02}-{name}-{theme}-{size}.png")
         window.keeper.choose("dark")
 
     desk.settle()
@@ -83,6 +83,23 @@ def shoot(cloud: str, out: Path, size: str) -> None:
     job(desk, take)
     window.close()
     session.close()
+
+
+def keep(picture: Any, path: Path) -> None:
+    """Writes a small PNG: 256 colours are enough for a page."""
+    from PIL import Image
+    from PySide6.QtGui import QImage
+
+    plain = picture.convertToFormat(QImage.Format.Format_RGB888)
+    whole = Image.frombytes(
+        "RGB",
+        (plain.width(), plain.height()),
+        bytes(plain.constBits()),
+        "raw",
+        "RGB",
+        plain.bytesPerLine(),
+    )
+    whole.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 class Hand:

@@ -6,6 +6,7 @@ import getpass
 import logging
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QLocale, Qt, QTimer
@@ -13,12 +14,15 @@ from PySide6.QtGui import QSurfaceFormat
 from PySide6.QtWidgets import QApplication
 
 from oniyanma.registry.actor import Actor
+from oniyanma.scene.project import recoverable
 
 from . import theme as themes
 from .bridge import Bridge
 from .crash import CrashHandler
 from .dialogs import Dialogs
+from .numbers import integer
 from .settings import Settings
+from .text import tr
 from .window import Window
 
 log = logging.getLogger(__name__)
@@ -86,7 +90,25 @@ def open_window(
     window = Window(bridge, settings, keeper, dialogs, console)
     keeper.apply()
     window.show()
+    offer_recovery(window)
     return window
+
+
+def offer_recovery(window: Window) -> None:
+    """A quiet line for work that an earlier session left unsaved, with one button."""
+    for left in recoverable():
+        if left.problem is not None:
+            continue
+        window.notice.add(
+            tr(
+                "Unsaved work from {time}: {clouds}, {edits} edits.",
+                time=left.time.replace("T", " ")[:16],
+                clouds=", ".join(left.clouds) or tr("no cloud"),
+                edits=integer(left.edits),
+            ),
+            details=left.path,
+            acts=[(tr("Open it"), partial(window.acts.open_path, left.path))],
+        )
 
 
 def run(session: Any, files: Sequence[str] = (), *, console: Any = None) -> int:

@@ -93,6 +93,8 @@ def search(query: str, offers: Sequence[Row], limit: int = 60) -> list[Row]:
         if score >= 62.0:
             scored.append((-score, place, row))
     scored.sort(key=lambda item: item[:2])
+    if scored and scored[0][0] <= -100.0:  # words that fit make guesses needless
+        scored = [item for item in scored if item[0] <= -80.0]
     found = [row for _, _, row in scored[:limit]]
     return [*_key_row(query, offers), *found]
 

@@ -120,6 +120,8 @@ class Window(QMainWindow):
         self._docked: QByteArray | None = None
         self._follow()
         self._job_line()
+        for cloud, reason in bridge.scene.missing.items():
+            self.notice.add(tr("{cloud} can't be shown: {reason}", cloud=cloud, reason=reason))
 
     # --- building ----------------------------------------------------------------------
 
@@ -271,6 +273,7 @@ class Window(QMainWindow):
         self.canvas.hovered.connect(self._hover)
         self.canvas.painted.connect(self._painted)
         self.canvas.broken.connect(self._broken)
+        self.canvas.menu_asked.connect(self.show_context_menu)
         self.canvas.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.canvas.installEventFilter(self)
         self.start.chosen.connect(self.acts.open_path)

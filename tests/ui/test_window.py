@@ -211,6 +211,20 @@ def test_a_double_click_sets_the_pivot(town: Any) -> None:
     assert town.state.camera.target == pytest.approx(picked)
 
 
+def test_a_right_click_opens_the_menu_and_a_right_drag_does_not(town: Any) -> None:
+    from PySide6.QtWidgets import QMenu
+
+    town.drag([(400, 250), (430, 260), (460, 280)], button=Qt.MouseButton.RightButton)
+    assert [name for name, _, _ in town.spy.calls] == ["setCamera"]
+    assert not [m for m in town.window.findChildren(QMenu) if m.isVisible()]
+    lasso(town)
+    town.drag([(400, 250), (400, 250)], button=Qt.MouseButton.RightButton)
+    (menu,) = [m for m in town.window.findChildren(QMenu) if m.isVisible()]
+    names = {action.objectName() for action in menu.actions()}
+    assert {"edit.hide", "edit.delete", "edit.classify", "view.fit"} <= names
+    menu.close()
+
+
 # --- keys ----------------------------------------------------------------------------------------
 
 
@@ -690,3 +704,21 @@ def test_no_event_filter_watches_the_whole_application(town: Any) -> None:
     """One written in Python would be called for every event of every widget."""
     event = QEvent(QEvent.Type.User)
     assert QApplication.sendEvent(town.window, event) in (True, False)
+
+
+def test_unsaved_work_of_an_earlier_session_is_offered_in_a_line(town: Any, desk_of: Make) -> None:
+    from tests.ui.conftest import close_desk
+
+    lasso(town)
+    town.key(Qt.Key.Key_H)
+    close_desk(town)
+    again = desk_of()
+    notice = again.window.notice
+    assert "Unsaved work" in notice.text.text()
+    assert again.dialogs.asked == []
+    (button,) = [
+        widget for widget in notice.findChildren(QAbstractButton) if widget.text() == "Open it"
+    ]
+    again.qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    again.settle()
+    assert [event.command for event in again.state.events] == ["hideSelection"]
