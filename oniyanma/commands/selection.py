@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -168,7 +169,8 @@ def span_of(command: str, name: str, given: Sequence[Any] | None) -> Range:
 
 def wrong(command: str, path: str, given: Any, allowed: str) -> InvalidArguments:
     """An argument that the schema lets through and that still makes no sense."""
-    problem: Mapping[str, Any] = {"path": path, "given": given, "allowed": allowed}
+    place = "$" + re.sub(r"\.(\d+)", r"[\1]", f".{path}" if path else "")
+    problem: Mapping[str, Any] = {"path": place, "given": given, "allowed": allowed}
     what = f"{path} must be" if path else "give"
     return InvalidArguments(f"{command}: {what} {allowed}.", problems=[problem])
 

@@ -28,7 +28,6 @@ from oniyanma.scene import attributes, camera, palettes
 from oniyanma.scene.state import ColorMode, SceneState
 
 ALL_CLASSES: Final = frozenset(range(256))
-FARTHEST: Final = 1e12  # coordinates of a camera stay below it
 
 
 def _get(call: Call, args: Args) -> Outcome:
@@ -109,8 +108,6 @@ def _camera(call: Call, args: Args) -> Outcome:
             raise wrong("setCamera", "up", args["up"], "a direction that is not 0")
     if view.eye == view.target:
         raise wrong("setCamera", "eye", list(view.eye), f"another point than target {view.target}")
-    if not all(abs(v) < FARTHEST for v in (*view.eye, *view.target, *view.up)):
-        raise wrong("setCamera", "eye", list(view.eye), f"coordinates below {FARTHEST:g}")
     state = replace(state, camera=view)
     return Outcome({**camera_json(state), "mode": view.mode}, state)
 
