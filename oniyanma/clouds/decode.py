@@ -85,11 +85,11 @@ def decode_node(
     """
     records = read_records(fmt, job, read_at, selection(fmt, job.attributes))
     order = np.random.default_rng([*job.key, job.count]).permutation(job.count)
-    records = records[order]
     xyz = np.empty((job.count, 3), np.int32)
     for axis, name in enumerate("XYZ"):
         xyz[:, axis] = records[name]
-    return xyz, take_attributes(fmt, records, job.attributes)
+    taken = take_attributes(fmt, records, job.attributes)
+    return xyz.take(order, axis=0), {n: values.take(order, axis=0) for n, values in taken.items()}
 
 
 def take_attributes(
