@@ -396,7 +396,7 @@ def main() -> None:
             passed <= 1.1 * plain,
         ),
         row("a whole frame with background", f"{whole:.0f} ms"),
-        row("eye-dome lighting", f"+{(mine['edl_ms'] / whole - 1) * 100:.0f} % of a frame"),
+        row("eye-dome lighting", f"{(mine['edl_ms'] / whole - 1) * 100:+.0f} % of a frame"),
         row(
             "moving, 2 M resident points, budget 50 ms",
             f"{mine['moving_ms']:.0f} ms a frame ({mine['moving_cpu_ms']:.0f} ms of them busy)",
