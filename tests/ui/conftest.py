@@ -98,6 +98,42 @@ class Desk:
         self.session = session
         self.dialogs = dialogs
         self.spy = spy
+        self.layout: Any = None  # of the panels, when a cloud was first shown
+
+    def reset(self) -> None:
+        """An empty scene with a log of its own, and a window as it was first shown."""
+        from oniyanma.registry.log import MemoryLog
+        from oniyanma.scene.state import SceneState
+
+        window = self.window
+        window.set_tool(None)
+        window.section.section = window.section._before = None
+        for card in (window.section_bar, window.toast, window.answer, window.notice):
+            card.hide()
+        window.notice._waiting.clear()
+        window.palette_.close_palette()
+        window.sheet.close_sheet()
+        window.overlay.lit = None
+        for entry in list(window.keymap.changes()):
+            window.keymap.reset(entry)
+        window.actions_.bind()
+        window.console = None
+        window.palette_.console_ready = False
+        window.settings._values.clear()
+        window.keeper.choose("system")
+        self.dialogs.__init__()  # type: ignore[misc]
+        if self.layout is not None:
+            from oniyanma.ui.window import LAYOUT
+
+            window.restoreState(self.layout, LAYOUT)
+        scene = self.session.scene
+        scene.live_state = None
+        scene.log = MemoryLog()
+        old = scene.state
+        scene._swap(SceneState(viewport=old.viewport, revision=old.revision + 1))
+        if not window.isActiveWindow():
+            window.activateWindow()
+            self.qtbot.waitUntil(window.isActiveWindow, timeout=5000)
 
     @property
     def canvas(self) -> Any:
@@ -263,34 +299,83 @@ def village(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
-def desk_of(qtbot: Any, qapp: Any, tmp_path: Path) -> Iterator[Callable[..., Desk]]:
-    """Makes windows; closes them, their sessions and the spy at the end."""
+def make_desk(
+    qtbot: Any, settings_path: Path, size: tuple[int, int] = (1280, 800), **more: Any
+) -> Desk:
+    """A window on a session of its own, shown and active."""
     from oniyanma.ui.application import open_window
     from oniyanma.ui.executor import QtExecutor
     from oniyanma.ui.settings import Settings
 
     from oniyanma.app import Session
 
+    session = Session(executor=QtExecutor(), **more)
+    dialogs = Answers()
+    spy = Spy(session)
+    window = open_window(session, dialogs=dialogs, settings=Settings(settings_path))
+    window.resize(*size)
+    qtbot.waitExposed(window)
+    window.activateWindow()
+    qtbot.waitUntil(lambda: window.isActiveWindow(), timeout=5000)
+    return Desk(qtbot, window, session, dialogs, spy)
+
+
+@pytest.fixture
+def desk_of(qtbot: Any, qapp: Any, tmp_path: Path) -> Iterator[Callable[..., Desk]]:
+    """Makes windows; closes them, their sessions and the spy at the end."""
     made: list[Desk] = []
 
-    def make(*, size: tuple[int, int] = (1280, 800), inline: bool = False, **more: Any) -> Desk:
-        session = Session(executor=QtExecutor(), inline_workers=inline, **more)
-        dialogs = Answers()
-        spy = Spy(session)
-        settings = Settings(tmp_path / "window.json")
-        window = open_window(session, dialogs=dialogs, settings=settings)
-        window.resize(*size)
-        qtbot.waitExposed(window)
-        window.activateWindow()
-        qtbot.waitUntil(lambda: window.isActiveWindow(), timeout=5000)
-        desk = Desk(qtbot, window, session, dialogs, spy)
-        made.append(desk)
-        return desk
+    def make(**more: Any) -> Desk:
+        made.append(make_desk(qtbot, tmp_path / "window.json", **more))
+        return made[-1]
 
     yield make
     for desk in made:
         close_desk(desk)
+
+
+@pytest.fixture
+def fresh_town(desk_of: Callable[..., Desk], village: Path) -> Desk:
+    """A window of its own with the village in it."""
+    return show_village(desk_of(), village)
+
+
+@pytest.fixture(scope="module")
+def shared_desks() -> Iterator[list[Desk]]:
+    desks: list[Desk] = []
+    yield desks
+    for desk in desks:
+        close_desk(desk)
+
+
+@pytest.fixture
+def town(
+    qtbot: Any,
+    qapp: Any,
+    village: Path,
+    shared_desks: list[Desk],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Desk:
+    """The village in a window that a module's tests share: as new for each of them."""
+    if not shared_desks:
+        folder = tmp_path_factory.mktemp("shared")
+        shared_desks.append(make_desk(qtbot, folder / "window.json"))
+    desk = shared_desks[0]
+    desk.qtbot = qtbot
+    desk.reset()
+    return show_village(desk, village)
+
+
+def show_village(desk: Desk, village: Path) -> Desk:
+    desk.window.acts.open_path(str(village))
+    desk.settle()
+    if desk.layout is None:
+        from oniyanma.ui.window import LAYOUT
+
+        desk.layout = desk.window.saveState(LAYOUT)
+    desk.canvas.setFocus()
+    desk.spy.calls.clear()
+    return desk
 
 
 def close_desk(desk: Desk) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,15 +10,6 @@ from oniyanma.ui.palette_rows import Row, search
 from PySide6.QtCore import Qt
 
 Make = Callable[..., Any]
-
-
-@pytest.fixture
-def town(desk_of: Make, village: Path) -> Any:
-    desk = desk_of()
-    desk.window.acts.open_path(str(village))
-    desk.settle()
-    desk.spy.calls.clear()
-    return desk
 
 
 def open_palette(desk: Any, text: str = "") -> list[Row]:

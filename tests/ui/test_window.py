@@ -31,15 +31,6 @@ def digest(state: Any) -> str:
     return hashlib.sha256(repr(replace(state, revision=0, viewport=(1, 1))).encode()).hexdigest()
 
 
-@pytest.fixture
-def town(desk_of: Make, village: Path) -> Any:
-    desk = desk_of()
-    desk.window.acts.open_path(str(village))
-    desk.settle()
-    desk.spy.calls.clear()
-    return desk
-
-
 def around(desk: Any, share: float = 0.3) -> list[tuple[float, float]]:
     """Four corners in the middle of the picture."""
     width, height = desk.canvas.width(), desk.canvas.height()
@@ -593,18 +584,18 @@ def test_a_line_of_the_history_shows_what_it_hit(town: Any) -> None:
 
 
 def test_panels_float_come_back_and_the_layout_is_remembered(
-    town: Any, desk_of: Make, village: Path
+    fresh_town: Any, desk_of: Make, village: Path
 ) -> None:
     from tests.ui.conftest import close_desk
 
-    dock = town.window.docks["findings"]
+    dock = fresh_town.window.docks["findings"]
     dock.setFloating(True)
-    town.qtbot.waitExposed(dock)
-    town.canvas.repaint()
-    assert colors_of(town.canvas.grabFramebuffer()) > 50  # the GL objects survived
+    fresh_town.qtbot.waitExposed(dock)
+    fresh_town.canvas.repaint()
+    assert colors_of(fresh_town.canvas.grabFramebuffer()) > 50  # the GL objects survived
     dock.setFloating(False)
-    town.window.docks["log"].hide()
-    close_desk(town)
+    fresh_town.window.docks["log"].hide()
+    close_desk(fresh_town)
     again = desk_of()
     again.window.acts.open_path(str(village))
     again.settle()
@@ -706,12 +697,14 @@ def test_no_event_filter_watches_the_whole_application(town: Any) -> None:
     assert QApplication.sendEvent(town.window, event) in (True, False)
 
 
-def test_unsaved_work_of_an_earlier_session_is_offered_in_a_line(town: Any, desk_of: Make) -> None:
+def test_unsaved_work_of_an_earlier_session_is_offered_in_a_line(
+    fresh_town: Any, desk_of: Make
+) -> None:
     from tests.ui.conftest import close_desk
 
-    lasso(town)
-    town.key(Qt.Key.Key_H)
-    close_desk(town)
+    lasso(fresh_town)
+    fresh_town.key(Qt.Key.Key_H)
+    close_desk(fresh_town)
     again = desk_of()
     notice = again.window.notice
     assert "Unsaved work" in notice.text.text()
