@@ -2,7 +2,7 @@
 
     python docs/screenshots.py [CLOUD] [OUT]
 
-CLOUD: a real cloud (default: the built-in sample). OUT: default docs/pictures. Needs a display
+CLOUD: a real cloud (default: the built-in sample). OUT: default docs/pictures/window. Needs a display
 (Xvfb does). Each size runs in a process of its own, because the scale factor is the process's.
 """
 
@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cloud", nargs="?", default="")
-    parser.add_argument("out", nargs="?", default=str(HERE / "pictures"))
+    parser.add_argument("out", nargs="?", default=str(HERE / "pictures" / "window"))
     parser.add_argument("--one", choices=SIZES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:

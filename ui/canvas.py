@@ -58,6 +58,7 @@ class Canvas(QOpenGLWidget):
         self._space = False
         self._pressed = QPointF()
         self._fault = ""
+        self._closed = False
         self.setObjectName("canvas")
         self.setAccessibleName(tr("Point cloud view"))
         self.setMouseTracking(True)
@@ -66,14 +67,22 @@ class Canvas(QOpenGLWidget):
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self._settle.setInterval(SETTLE_MS)
-        self._settle.timeout.connect(self.update)
+        self._settle.timeout.connect(self._redraw)
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(0)
+        self._again.timeout.connect(self._redraw)
+        self._size_soon = QTimer(self)
+        self._size_soon.setSingleShot(True)
+        self._size_soon.setInterval(0)
+        self._size_soon.timeout.connect(self._tell_size)
         self._pump = QTimer(self)
         self._pump.setInterval(BUSY_MS)
         self._pump.timeout.connect(self._pump_scene)
         bridge.state_changed.connect(self._on_state)
-        bridge.resident_changed.connect(self.update)
+        bridge.resident_changed.connect(self._redraw)
         bridge.jobs_changed.connect(self.wake)
-        keeper.changed.connect(lambda _: self.update())
+        keeper.changed.connect(self._redraw)
 
     # what others ask
 
@@ -94,8 +103,12 @@ class Canvas(QOpenGLWidget):
 
     def wake(self) -> None:
         """The scene may have something to do: ask it until it has not."""
-        if not self._pump.isActive():
+        if not self._closed and not self._pump.isActive():
             self._pump.start(BUSY_MS)
+
+    def _redraw(self, *_: object) -> None:
+        if not self._closed:
+            self.update()
 
     def set_tool(self, tool: Any) -> None:
         """Hands the mouse to a tool, or back to navigation with None."""
@@ -106,14 +119,22 @@ class Canvas(QOpenGLWidget):
 
     def close_gl(self) -> None:
         """Frees what is on the GPU while the context can be made current."""
-        self._pump.stop()
-        self._settle.stop()
+        self._closed = True
+        for timer in (self._pump, self._settle, self._again, self._size_soon):
+            timer.stop()
         self.navigator.stop()
         if self._renderer is not None:
             self.makeCurrent()
             self._renderer.release()
             self._renderer = None
             self.doneCurrent()
+
+    def _tell_size(self) -> None:
+        """Counts and picks depend on the picture's size. Never told from within a resize or a
+        paint: what follows the scene may lay the window out anew, and Qt loses that event."""
+        if self.bridge.scene.state.viewport != (self.width(), self.height()):
+            self.bridge.set_viewport(self.width(), self.height())
+            self.wake()
 
     # OpenGL
 
@@ -130,16 +151,13 @@ class Canvas(QOpenGLWidget):
             self.doneCurrent()
 
     def resizeGL(self, width: int, height: int) -> None:
-        self.bridge.set_viewport(width, height)
-        self.wake()
+        self._size_soon.start()
 
     def paintGL(self) -> None:
         if self._renderer is None or self._fault:
             return
         if self.bridge.scene.state.viewport != (self.width(), self.height()):
-            # a layout that changed within a command is told again: counts and picks depend on it
-            self.bridge.set_viewport(self.width(), self.height())
-            self.wake()
+            self._size_soon.start()
         ratio = self.devicePixelRatioF()
         size = (round(self.width() * ratio), round(self.height() * ratio))
         moving = self.moving
@@ -164,7 +182,7 @@ class Canvas(QOpenGLWidget):
             return
         self.painted.emit(self.stats)
         if self.stats.waiting or (self.stats.again and not moving):
-            QTimer.singleShot(0, self.update)
+            self._again.start()
 
     # the scene's turn
 
@@ -178,7 +196,7 @@ class Canvas(QOpenGLWidget):
             self._pump.stop()
 
     def _on_state(self, before: Any, after: Any) -> None:
-        self.update()
+        self._redraw()
         self.wake()
 
     # mouse and keys

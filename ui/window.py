@@ -320,10 +320,10 @@ class Window(QMainWindow):
     def _turn_page(self, working: bool) -> None:
         """The start screen stands alone; with the first cloud the panels come as they were."""
         if working and (self._docked is not None or self.pages.currentIndex() == 0):
+            docked, self._docked = self._docked, None
             self.pages.setCurrentIndex(1)
-            if self._docked is not None:
-                self.restoreState(self._docked, LAYOUT)
-                self._docked = None
+            if docked is not None:
+                self.restoreState(docked, LAYOUT)
             self.canvas.setFocus(Qt.FocusReason.OtherFocusReason)
         elif not working and self._docked is None:
             self._docked = self.saveState(LAYOUT)
