@@ -130,8 +130,9 @@ class Canvas(QOpenGLWidget):
             self.doneCurrent()
 
     def _tell_size(self) -> None:
-        """Counts and picks depend on the picture's size. Never told from within a resize or a
-        paint: what follows the scene may lay the window out anew, and Qt loses that event."""
+        """Counts and picks depend on the picture's size. With a cloud open it is never told from
+        within a resize or a paint: what follows the scene may lay the window out anew, and Qt
+        loses that event."""
         if self.bridge.scene.state.viewport != (self.width(), self.height()):
             self.bridge.set_viewport(self.width(), self.height())
             self.wake()
@@ -151,7 +152,10 @@ class Canvas(QOpenGLWidget):
             self.doneCurrent()
 
     def resizeGL(self, width: int, height: int) -> None:
-        self._size_soon.start()
+        if self.bridge.state.clouds:
+            self._size_soon.start()
+        else:  # nothing that follows it lays anything out
+            self._tell_size()
 
     def paintGL(self) -> None:
         if self._renderer is None or self._fault:

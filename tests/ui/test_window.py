@@ -715,3 +715,23 @@ def test_unsaved_work_of_an_earlier_session_is_offered_in_a_line(
     again.qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     again.settle()
     assert [event.command for event in again.state.events] == ["hideSelection"]
+
+
+def test_the_picture_fills_its_place_on_the_screen(desk_of: Make, village: Path) -> None:
+    """The panels come with the first cloud: the picture is laid out anew while it is shown."""
+    desk = desk_of()
+    desk.window.acts.open_path(str(village))
+    desk.settle()
+    canvas = desk.canvas
+    assert desk.state.viewport == (canvas.width(), canvas.height())
+    corner = canvas.mapToGlobal(QPoint(canvas.width() - 6, 6))
+
+    def shown() -> bool:
+        screen = desk.window.screen().grabWindow(0).toImage()
+        ratio = screen.devicePixelRatio()
+        color = screen.pixelColor(round(corner.x() * ratio), round(corner.y() * ratio))
+        top = desk.window.keeper.theme.color("canvas_top")
+        near = zip(color.getRgb()[:3], top.getRgb()[:3], strict=True)
+        return all(abs(a - b) <= 6 for a, b in near)
+
+    desk.qtbot.waitUntil(shown, timeout=5000)
