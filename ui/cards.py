@@ -139,6 +139,8 @@ class Toast(QFrame):
         if self.text.sizeHint().width() > wide:
             self.text.setWordWrap(True)
             self.text.setMinimumWidth(min(wide, 560))
+        else:
+            self.text.setMinimumWidth(self.text.sizeHint().width() + 2)
         self.setAccessibleName(text)
         self._act = act
         self.button.setText(button)

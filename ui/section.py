@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDoubleSpinBox, QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from oniyanma.clouds.model import Vec3
@@ -116,10 +116,9 @@ class SectionBar(QFrame):
         self.width_box.setAccessibleName(tr("Width of the section"))
         self.width_box.setRange(0.01, 1e6)
         self.width_box.setDecimals(2)
-        self.width_box.setMinimumWidth(104)
+        self.width_box.setMinimumWidth(120)
         self.width_box.setKeyboardTracking(False)
         self.width_box.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
-        self.width_box.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.width_box.valueChanged.connect(self.widened)
         row.addWidget(name)
         row.addWidget(QLabel(tr("width")))

@@ -101,7 +101,8 @@ class ClassList(QWidget):
 
     def _later(self) -> None:
         if not self._soon.isActive():
-            self._soon.start(300)
+            # counting millions of points takes a moment: seldom while more are coming
+            self._soon.start(300 if self.bridge.scene.settled else 1500)
 
     def _on_state(self, before: Any, after: Any) -> None:
         if (

@@ -161,7 +161,8 @@ class ColourBox(QWidget):
 
     def _later(self) -> None:
         if not self._soon.isActive():
-            self._soon.start(250)
+            # counting millions of points takes a moment: seldom while more are coming
+            self._soon.start(250 if self.bridge.scene.settled else 1500)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
