@@ -16,7 +16,6 @@ from typing import Any
 
 from PySide6.QtCore import QLocale, Qt, Signal
 from PySide6.QtWidgets import (
-    QAbstractSpinBox,
     QDoubleSpinBox,
     QHBoxLayout,
     QLabel,
@@ -144,7 +143,7 @@ class NumberEditor(Editor):
             float(schema.get("minimum", schema.get("exclusiveMinimum", -1e12))),
             float(schema.get("maximum", schema.get("exclusiveMaximum", 1e12))),
         )
-        self.box.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.NoButtons)
+        self.box.lineEdit().setTextMargins(6, 0, 6, 0)
         self.box.setGroupSeparatorShown(True)
         self.box.setAccessibleName(name)
         if unit := unit_of(schema):

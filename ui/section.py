@@ -118,7 +118,7 @@ class SectionBar(QFrame):
         self.width_box.setDecimals(2)
         self.width_box.setMinimumWidth(120)
         self.width_box.setKeyboardTracking(False)
-        self.width_box.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
+        self.width_box.lineEdit().setTextMargins(6, 0, 6, 0)
         self.width_box.valueChanged.connect(self.widened)
         row.addWidget(name)
         row.addWidget(QLabel(tr("width")))
