@@ -55,15 +55,16 @@ class EditProgram:
     """The edits of a log in order, and at which event each is in force.
 
     ``within``: a box around all points there are, which gives screen lassos a finite box.
+    Events are only read when something is asked of them: a log may be put aside unread.
     """
 
     def __init__(self, events: Sequence[Event] = (), within: Bounds | None = None) -> None:
         self.within = within
         self.events: tuple[Event, ...] = ()
-        self.edits: list[CompiledEdit] = []
-        self.ops: list[_Op] = []
+        self._edits: list[CompiledEdit] = []
+        self._ops: list[_Op] = []  # one for each event that was read
         self._turns: list[int] = []
-        self.attributes: frozenset[str] = frozenset()  # that the rules of the edits read
+        self._attributes: frozenset[str] = frozenset()
         self._boxes = np.zeros((16, 2, 3))
         self._of_step: dict[int, range] = {}
         self._active: set[int] = set()  # seqs of steps and clears
@@ -71,6 +72,24 @@ class EditProgram:
         self._taken: dict[int, list[int]] = {}  # clear → edits
         self._effective: dict[int, frozenset[int]] = {}
         self.extend(events)
+
+    @property
+    def edits(self) -> list[CompiledEdit]:
+        """The edits, in order."""
+        self._read()
+        return self._edits
+
+    @property
+    def ops(self) -> list[_Op]:
+        """The events as the edits see them, one each."""
+        self._read()
+        return self._ops
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """Names of the attributes that the rules of the edits read."""
+        self._read()
+        return self._attributes
 
     @property
     def boxes(self) -> Floats:
@@ -83,6 +102,7 @@ class EditProgram:
 
     def turns_from(self, op: int) -> list[int]:
         """Operations that undo, redo or clear, from one on."""
+        self._read()
         return self._turns[bisect_left(self._turns, op) :]
 
     def continues(self, events: Sequence[Event]) -> bool:
@@ -91,19 +111,23 @@ class EditProgram:
         return n <= len(events) and (n == 0 or events[n - 1] is self.events[-1])
 
     def extend(self, events: Sequence[Event]) -> None:
-        """Read on in a longer log. ``events`` begin with those read so far."""
-        for event in events[len(self.events) :]:
-            if event.kind != "step":
-                self._turns.append(len(self.ops))
-            self.ops.append(self._step(event) if event.kind == "step" else self._turn(event))
+        """Go on with a longer log. ``events`` begin with those there are so far."""
         self.events = tuple(events)
+
+    def _read(self) -> None:
+        ops = self._ops
+        for event in self.events[len(ops) :] if len(ops) < len(self.events) else ():
+            if event.kind != "step":
+                self._turns.append(len(ops))
+            ops.append(self._step(event) if event.kind == "step" else self._turn(event))
 
     def fork(self) -> EditProgram:
         """A copy that can be extended on its own."""
         other = EditProgram(within=self.within)
-        other.events, other.edits, other.ops = self.events, self.edits.copy(), self.ops.copy()
+        other.events = self.events
+        other._edits, other._ops = self._edits.copy(), self._ops.copy()
         other._turns = self._turns.copy()
-        other.attributes, other._boxes = self.attributes, self._boxes.copy()
+        other._attributes, other._boxes = self._attributes, self._boxes.copy()
         other._of_step = self._of_step.copy()
         other._active = self._active.copy()
         other._clears = {k: v.copy() for k, v in self._clears.items()}
@@ -124,22 +148,22 @@ class EditProgram:
             found = frozenset(on)
             if len(self._effective) > 64:
                 self._effective.clear()
-            if self.ops and position <= self.ops[-1].seq:
+            if self._ops and position <= self._ops[-1].seq:
                 self._effective[position] = found
         return found
 
     def _step(self, event: Event) -> _Op:
-        first = len(self.edits)
+        first = len(self._edits)
         for edit in event.edits:
             box = bounds_of(edit.rule, self.within)
-            if len(self.edits) == len(self._boxes):
+            if len(self._edits) == len(self._boxes):
                 self._boxes = np.concatenate((self._boxes, np.zeros_like(self._boxes)))
-            self._boxes[len(self.edits)] = box
-            self.edits.append(CompiledEdit(event.seq, len(self.ops), edit, _value(edit)))
-            self.attributes |= attributes_of(edit.rule)
-        self._of_step[event.seq] = range(first, len(self.edits))
+            self._boxes[len(self._edits)] = box
+            self._edits.append(CompiledEdit(event.seq, len(self._ops), edit, _value(edit)))
+            self._attributes |= attributes_of(edit.rule)
+        self._of_step[event.seq] = range(first, len(self._edits))
         self._active.add(event.seq)
-        return _Op(event.seq, first, len(self.edits))
+        return _Op(event.seq, first, len(self._edits))
 
     def _turn(self, event: Event) -> _Op:
         touched: dict[int, bool] = {}
@@ -154,7 +178,7 @@ class EditProgram:
                 index
                 for step in event.steps
                 for index in self._of_step.get(step, range(0))
-                if self.edits[index].edit.kind in kinds
+                if self._edits[index].edit.kind in kinds
             ]
             touch(taken)
             self._taken[event.seq] = taken
@@ -175,7 +199,7 @@ class EditProgram:
 
     def _in_force(self, index: int) -> bool:
         clears = self._clears.get(index, ())
-        return self.edits[index].seq in self._active and not any(c in self._active for c in clears)
+        return self._edits[index].seq in self._active and not any(c in self._active for c in clears)
 
 
 Hit = slice | npt.NDArray[Any]  # every point, indices, or a packed mask

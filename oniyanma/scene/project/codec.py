@@ -79,6 +79,8 @@ def loads_many(hint: Any, texts: Sequence[str], blobs: Mapping[str, bytes]) -> l
         raise CodecError(f"a stored {name} is damaged: {error}") from error
     finally:
         if collecting:
+            gc.freeze()  # with the next line: what was made counts as old, without a walk over
+            gc.unfreeze()  # all of it, which would cost as much again as making it
             gc.enable()
 
 
