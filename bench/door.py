@@ -127,22 +127,33 @@ def main() -> None:
             )
         finally:
             store.close()
-    figures = {
-        "dispatch_us": round(door, 2),
-        "direct_us": round(direct, 3),
-        "dispatch_over_direct": round(door / direct, 1),
-        "calibration_loop_us": round(loop, 2),
-        "dispatch_over_calibration": round(door / loop, 3),
-        "cached_us": round(cached, 2),
-        "refusal_us": round(refused, 2),
-        "aim_us": AIM_US,
-        "log_lines_per_second_memory": round(1e6 / memory),
-        "log_lines_per_second_project": round(1e6 / kept),
-        "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    rows: list[dict[str, object]] = [
+        {
+            "what": "dispatch of a trivial read command",
+            "figure": f"{door:.1f} µs: {door / direct:.0f}× the same work called directly, "
+            f"{door / loop:.2f}× the calibration loop",
+            "aim": f"{AIM_US:g} µs",
+            "holds": door < AIM_US,
+        },
+        {"what": "calibration: 1,000 turns of plain Python", "figure": f"{loop:.1f} µs"},
+        {"what": "a cached read", "figure": f"{cached:.1f} µs"},
+        {"what": "a refusal with its reasons and line", "figure": f"{refused:.1f} µs"},
+        {
+            "what": "log lines a second, through the door",
+            "figure": f"{1e6 / memory:,.0f} in memory, {1e6 / kept:,.0f} in a project on disk",
+        },
+    ]
+    result = {
+        "title": "The door",
+        "order": 10,
+        "rows": rows,
+        "notes": f"Validators are compiled once, at registration. Peak memory: {peak:.0f} MB.",
     }
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(figures, indent=2))
+    text = json.dumps(result, indent=1, ensure_ascii=False)
+    RESULTS.write_text(text + "\n", encoding="utf-8")
+    print(text)
 
 
 if __name__ == "__main__":
