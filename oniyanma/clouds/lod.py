@@ -90,7 +90,7 @@ def projected_spacing(
         view.viewport[0] * float(np.sqrt((rows[0, :3] ** 2).sum())),
         view.viewport[1] * float(np.sqrt((rows[1, :3] ** 2).sum())),
     )
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):  # infinite is right
         pixels = np.where(nearest > 0.0, tree.spacing * per_unit / nearest, np.inf)
     return pixels, seen
 
