@@ -39,7 +39,8 @@ logger = logging.getLogger(__name__)
 class Session:
     """The program without a window: `call` and `execute` run commands, `scene` is what they did.
 
-    ``project``: a project file to open or make; None keeps the work in a recovery project.
+    ``project``: a project file to open or make; None keeps the work in a recovery project, which
+    a person's session leaves to be opened again, and a machine's only when it did not end well.
     ``allow_read``/``allow_write``: folders (or URLs, for reading) that machines may reach.
     ``viewport``: logical pixels; what is resident depends on it. ``inline_workers``: no worker
     processes or threads. ``executor``: the scene's thread; None: one of the session's own, and
@@ -85,7 +86,8 @@ class Session:
         )
         if self._own_thread is not None:
             self._own_thread.pump = self._pump
-        self._handle = self.handle(actor if actor is not None else Actor("api", "python"), surface)
+        who = actor if actor is not None else Actor("api", "python")
+        self._handle, self._passing = self.handle(who, surface), who.is_machine
         self._at_exit = _close_at_exit(self)
 
     # --- what is in it -----------------------------------------------------------------
@@ -176,8 +178,12 @@ class Session:
 
     # --- the end -----------------------------------------------------------------------
 
-    def close(self) -> None:
-        """Stop jobs and workers, keep the project, let go of everything. Again: nothing."""
+    def close(self, *, keep: bool = False) -> None:
+        """Stop jobs and workers, keep the project, let go of everything. Again: nothing.
+
+        Work in no project file goes with a machine's session, unless ``keep``; a person's stays
+        to be recovered.
+        """
         if self._closed:
             return
         self._closed = True
@@ -185,11 +191,12 @@ class Session:
         jobs = self.context.jobs
         jobs.stop()
         jobs.wait()
-        self._on_scene(self._shut)
+        discard = self._passing and not keep
+        self._on_scene(lambda: self._shut(discard))
         if self._own_thread is not None:
             self._own_thread.close()
 
-    def _shut(self) -> None:
+    def _shut(self, discard: bool) -> None:
         revision = self._scene.state.revision
         self.context.jobs.abandon(revision)
         gone = {"ok": False, "revision": revision, "error": Cancelled().as_json()}
@@ -198,15 +205,15 @@ class Session:
             if future.set_running_or_notify_cancel():
                 future.set_result(gone)
         with contextlib.ExitStack() as stack:
-            stack.callback(self._store.close)
+            stack.callback(self._store.close, discard=discard and self._store.made)
             stack.callback(self._scene.close)
             stack.callback(getattr(self._scene.renderer, "close", _nothing))
 
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.close(keep=kind is not None and not issubclass(kind, SystemExit))
 
     # --- inside ------------------------------------------------------------------------
 
@@ -296,7 +303,7 @@ def _close_at_exit(session: Session) -> Callable[[], None]:
     def close() -> None:
         left = weak()
         if left is not None:
-            left.close()
+            left.close(keep=True)
 
     atexit.register(close)
     return close

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +17,8 @@ import pytest
 import oniyanma
 from oniyanma.commands import build_registry
 from oniyanma.registry import Actor, Command, Job, Outcome, Work
+from oniyanma.scene.project import recoverable
+from oniyanma.scene.project.places import recovery_folder
 from tests.app.scenes import AI, API, HUMAN, small_cloud
 
 
@@ -149,6 +153,59 @@ def test_a_finding_of_the_session_survives_in_its_project(tmp_path: Path) -> Non
         assert [f["title"] for f in session.call("listFindings")["findings"]] == ["Pole"]
         assert session.call("getSession")["project"]["path"] == str(path)
         assert session.call("getCommandLog")["count"] == 1
+
+
+NOTE = {"title": "Pole", "position": [1, 2, 3]}
+
+
+def _left() -> int:
+    """Findings that ended sessions left to be recovered; every other file is an error."""
+    found = recoverable()
+    assert len(list(recovery_folder().glob("*"))) == len(found)
+    return sum(each.records for each in found)
+
+
+def test_a_scripts_unsaved_work_goes_with_it_and_a_persons_stays() -> None:
+    with oniyanma.Session(inline_workers=True) as session:
+        assert session.call("addFinding", NOTE)["ok"]
+    assert _left() == 0
+    with oniyanma.Session(inline_workers=True, actor=HUMAN) as session:
+        session.call("setPointSize", pixels=3)
+    assert _left() == 0, "a view is no work"
+    with oniyanma.Session(inline_workers=True, actor=HUMAN) as session:
+        assert session.call("addFinding", NOTE)["ok"]
+    assert _left() == 1
+
+
+def test_a_script_that_breaks_off_leaves_its_unsaved_work() -> None:
+    with pytest.raises(ZeroDivisionError), oniyanma.Session(inline_workers=True) as session:
+        assert session.call("addFinding", NOTE)["ok"]
+        raise ZeroDivisionError
+    assert _left() == 1
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "raise SystemError", "pass"])
+def test_a_script_that_never_closed_leaves_its_unsaved_work(end: str) -> None:
+    program = (
+        "import os, oniyanma\n"
+        "session = oniyanma.Session(inline_workers=True)\n"
+        f"assert session.call('addFinding', {NOTE!r})['ok']\n{end}\n"
+    )
+    subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=120)
+    assert _left() == 1
+
+
+def test_a_script_that_opens_what_a_person_left_does_not_take_it_away() -> None:
+    with oniyanma.Session(inline_workers=True, actor=HUMAN) as session:
+        assert session.call("addFinding", NOTE)["ok"]
+    (left,) = recoverable()
+    with oniyanma.Session(project=left.path, inline_workers=True) as session:
+        assert session.call("addFinding", NOTE)["ok"]
+    assert _left() == 2
+    with oniyanma.Session(inline_workers=True) as session:
+        opened = session.submit("openProject", {"path": left.path}, session.handle(HUMAN))
+        assert opened.result()["ok"]
+    assert _left() == 2
 
 
 def test_log_lines_of_the_session_are_what_the_chain_holds(session: oniyanma.Session) -> None:

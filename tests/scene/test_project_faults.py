@@ -112,8 +112,7 @@ def test_saving_as_fails_at_any_point_and_leaves_the_old_one_in_use(tmp_path: Pa
                 saved = False
         assert not list(tmp_path.glob("*.part*")), "no half copy"
         assert store.path == target if saved else store.path != target
-        if target.exists() and not saved:  # copied whole, but its own line could not be written
-            assert stored_in(target) == content(state)
+        assert target.exists() == saved, "nothing is left of a save that was refused"
         after = bigger(state)
         store.write(line(), state, after)
         store.close()
@@ -142,11 +141,28 @@ def test_saving_as_survives_what_the_folder_refuses(
     with monkeypatch.context() as patch:
         patch.setattr(os, broken, refuse)
         with pytest.raises(ProjectError, match="No space left on device"):
-            store.save_as(tmp_path / "a.oniyanma", state)
+            project = store.save_as(tmp_path / "a.oniyanma", state)
+            store.write(line("saveProject"), state, replace(state, project=project))
     assert list(tmp_path.iterdir()) == []
     store.write(line(), state, bigger(state))
     store.close()
     assert recoverable()[0].edits == 2
+
+
+def test_a_save_over_another_project_whose_line_fails_leaves_that_one(tmp_path: Path) -> None:
+    target = tmp_path / "a.oniyanma"
+    other, empty = open_or_create(target)
+    other.write(line(), empty, kept := bigger(empty))
+    other.close()
+    store, empty = open_or_create(None)
+    state = bigger(bigger(empty))
+    store.write(line(), empty, state)
+    project = store.save_as(target, state, overwrite=True)
+    with intercepted(failing_at(1, errno.ENOSPC, [0]), FILLS), pytest.raises(ProjectError):
+        store.write(line("saveProject"), state, replace(state, project=project))
+    assert list(tmp_path.iterdir()) == [target]
+    assert stored_in(target) == content(kept)
+    store.close()
 
 
 def test_a_migration_fails_at_any_point_and_leaves_the_older_file(

@@ -83,6 +83,29 @@ class ProjectFile:
 
         return self._submit(inside)
 
+    def move_to(self, target: Path) -> None:
+        """Put the file in another's place, atomically and for good, and go on there.
+
+        The lock is the target's already. Raises ProjectError, and then it can only be closed.
+        """
+
+        def move() -> None:
+            assert self.path is not None
+            connection, new = self._opened(), not target.exists()
+            connection.execute("PRAGMA journal_mode=DELETE").fetchone()  # all of it in one file
+            connection.close()
+            self._connection = None
+            try:
+                put_in_place(self.path, target)
+                self._connection, self.journal = connect_writing(target)
+            except BaseException:
+                if new:
+                    remove_project(target)
+                raise
+            self.path = target
+
+        self._submit(move)
+
     def close(self, *, remove: bool = False) -> None:
         """Close the file, end its thread, let go of the lock. May be called again.
 

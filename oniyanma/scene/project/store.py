@@ -45,20 +45,26 @@ class Opened:
     """A project opened but not yet the session's: `Store.stage` it, or `close` it.
 
     ``state`` has the project in it and the paths of moved clouds put right; ``stored`` is what
-    the file holds.
+    the file holds. ``target``: where the file is put when it becomes the session's. ``made``: it
+    is a recovery project begun with this, not one that an earlier session left.
     """
 
     file: ProjectFile
     stored: SceneState
     state: SceneState
     reports: tuple[SourceReport, ...] = ()
+    target: Path | None = None
+    made: bool = False
 
     @property
     def project(self) -> Project:
         return self.state.project
 
     def close(self) -> None:
-        _close(self.file, discard=False)
+        if self.target is not None:
+            self.file.close(remove=True)
+        else:
+            _close(self.file, discard=False)
 
 
 class Store:
@@ -67,6 +73,7 @@ class Store:
     def __init__(self, opened: Opened) -> None:
         self._file = opened.file
         self._stored = opened.stored
+        self._made = opened.made
         self._head = self._file.run(_read_head)
         self._pending: Opened | None = None
         self.reports = opened.reports
@@ -94,11 +101,14 @@ class Store:
             return
         try:
             head = pending.file.run(_read_head)
-            self._head = _commit(pending.file, head, entry, pending.stored, after)
+            head = _commit(pending.file, head, entry, pending.stored, after)
+            if pending.target is not None:
+                pending.file.move_to(pending.target)
         except BaseException:
             pending.close()
             raise
         former, self._file, self._stored = self._file, pending.file, after
+        self._head, self._made = head, pending.made
         self.reports = pending.reports
         _close(former, discard=_is_saved_by(former, pending.file))
 
@@ -143,7 +153,7 @@ class Store:
     def save_as(self, path: Path, state: SceneState, *, overwrite: bool = False) -> Project:
         """Copy everything into a new project file and have the next `write` switch to it.
 
-        The file appears whole or not at all. Raises ProjectError.
+        The file appears with that write, whole, or not at all. Raises ProjectError.
         """
         self._drop_pending()
         target = path.absolute()
@@ -157,19 +167,23 @@ class Store:
         try:
             self._file.run(lambda connection: copy_into(connection, temporary))
             _forget_recovery(temporary)
-            put_in_place(temporary, target)
-            file = ProjectFile(target, lock)
+            file = ProjectFile(temporary, lock)
         except (sqlite3.Error, OSError, ProjectError) as error:
             lock.release()
             remove_project(temporary)
             raise sentence(error, target) from error
         project = Project(path=str(target))
-        self.stage(Opened(file, state, _with_project(state, project)))
+        self.stage(Opened(file, state, _with_project(state, project), target=target))
         return project
 
     def checkpoint(self) -> None:
         """Fold the write-ahead log into the file, so that a copy of it alone is whole."""
         self._file.run(lambda connection: connection.execute("PRAGMA wal_checkpoint").fetchone())
+
+    @property
+    def made(self) -> bool:
+        """Whether what is unsaved here is this session's own, not left by an earlier one."""
+        return self._made
 
     def close(self, *, discard: bool = False) -> None:
         """Close the file. Unsaved work stays to be recovered, unless ``discard``."""
@@ -202,7 +216,7 @@ def open_unsaved() -> Opened:
             f"written ({error}); save the project to keep it."
         )
     state = _with_project(SceneState(), project)
-    return Opened(file, SceneState(), state)
+    return Opened(file, SceneState(), state, made=True)
 
 
 def open_project(path: Path | str, *, hash_of: Callable[[Path], str] = header_hash) -> Opened:
@@ -242,7 +256,7 @@ def open_project(path: Path | str, *, hash_of: Callable[[Path], str] = header_ha
     except BaseException:
         _close(file, discard=False)
         raise
-    return Opened(file, stored, state, reports)
+    return Opened(file, stored, state, reports, made=lock is None)
 
 
 def verify_project(path: Path | str) -> Verdict:
