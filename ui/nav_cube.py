@@ -68,27 +68,26 @@ class NavCube(QWidget):
         if not self.bridge.state.clouds:
             return
         theme = themes.DARK
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setFont(themes.font(11, weight=600))
-        unit = QPolygonF([QPointF(0, 0), QPointF(64, 0), QPointF(64, 64), QPointF(0, 64)])
-        for preset, label, facing, outline in self.faces():
-            over = preset == self.over
-            painter.setPen(QPen(theme.color("accent" if over else "muted", 200), 1.0))
-            painter.setBrush(
-                theme.color("accent", 235)
-                if over
-                else theme.color("raised", 160 + round(70 * facing))
-            )
-            painter.drawPolygon(outline)
-            turn = QTransform()
-            if facing > 0.25 and QTransform.quadToQuad(unit, outline, turn):
-                painter.save()
-                painter.setTransform(turn, True)
-                painter.setPen(theme.color("on_accent" if over else "text"))
-                painter.drawText(0, 0, 64, 64, Qt.AlignmentFlag.AlignCenter, tr(label))
-                painter.restore()
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setFont(themes.font(11, weight=600))
+            unit = QPolygonF([QPointF(0, 0), QPointF(64, 0), QPointF(64, 64), QPointF(0, 64)])
+            for preset, label, facing, outline in self.faces():
+                over = preset == self.over
+                painter.setPen(QPen(theme.color("accent" if over else "muted", 200), 1.0))
+                painter.setBrush(
+                    theme.color("accent", 235)
+                    if over
+                    else theme.color("raised", 160 + round(70 * facing))
+                )
+                painter.drawPolygon(outline)
+                turn = QTransform()
+                if facing > 0.25 and QTransform.quadToQuad(unit, outline, turn):
+                    painter.save()
+                    painter.setTransform(turn, True)
+                    painter.setPen(theme.color("on_accent" if over else "text"))
+                    painter.drawText(0, 0, 64, 64, Qt.AlignmentFlag.AlignCenter, tr(label))
+                    painter.restore()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         over = self.face_at(event.position())

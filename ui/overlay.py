@@ -77,34 +77,37 @@ class Overlay(QWidget):
             return
         viewport = (max(1, self.width()), max(1, self.height()))
         lens = self.canvas.lens()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        tool = self.canvas.tool
-        # a measuring tool draws its own unfinished measure; the live state has it as well
-        settled = getattr(tool, "previews_record", False)
-        shown = _Committed(view, self.bridge.scene.state) if settled else view
-        shapes = list(data.overlays_of(shown, viewport, furniture=False))
-        shapes += data.axes(lens)
-        shapes += data.scale_bar(lens, view.state.camera.target, data.scene_unit(view))
-        if (pivot := self.canvas.navigator.pivot) is not None:
-            shapes.append(data.Marker(pivot, "ring", data.ACCENT, 14.0))
-        draw(painter, lens, shapes)
-        if self.lit is not None and len(self.lit):
-            _dots(painter, lens, self.lit, self.keeper.theme.color("accent", 200))
-        if tool is not None:
-            draw(painter, lens, tool.overlays())
-            if self.value:
-                at = self.cursor_at + QPointF(16, -18)
-                draw(
-                    painter,
-                    lens,
-                    [
-                        data.Label(
-                            self.value, pixel=(at.x(), at.y()), anchor="left", pill=True, bold=True
-                        )
-                    ],
-                )
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            tool = self.canvas.tool
+            # a measuring tool draws its own unfinished measure; the live state has it as well
+            settled = getattr(tool, "previews_record", False)
+            shown = _Committed(view, self.bridge.scene.state) if settled else view
+            shapes = list(data.overlays_of(shown, viewport, furniture=False))
+            shapes += data.axes(lens)
+            shapes += data.scale_bar(lens, view.state.camera.target, data.scene_unit(view))
+            if (pivot := self.canvas.navigator.pivot) is not None:
+                shapes.append(data.Marker(pivot, "ring", data.ACCENT, 14.0))
+            draw(painter, lens, shapes)
+            if self.lit is not None and len(self.lit):
+                _dots(painter, lens, self.lit, self.keeper.theme.color("accent", 200))
+            if tool is not None:
+                draw(painter, lens, tool.overlays())
+                if self.value:
+                    at = self.cursor_at + QPointF(16, -18)
+                    draw(
+                        painter,
+                        lens,
+                        [
+                            data.Label(
+                                self.value,
+                                pixel=(at.x(), at.y()),
+                                anchor="left",
+                                pill=True,
+                                bold=True,
+                            )
+                        ],
+                    )
 
 
 def draw(painter: QPainter, lens: Matrices, shapes: Iterable[data.Overlay]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QStatusBar, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStatusBar, QWidget
 
 from . import theme as themes
 from .numbers import integer, number, percent, short_count
@@ -62,26 +62,59 @@ class Gauge(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = self.keeper.theme
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        share = min(1.0, self.shown / self.total) if self.total else 0.0
-        top = self.height() / 2 - 5
-        for place in range(self.SEGMENTS):
-            fill = min(1.0, max(0.0, share * self.SEGMENTS - place))
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            share = min(1.0, self.shown / self.total) if self.total else 0.0
+            top = self.height() / 2 - 5
+            for place in range(self.SEGMENTS):
+                fill = min(1.0, max(0.0, share * self.SEGMENTS - place))
+                painter.setBrush(theme.color("border"))
+                painter.drawRoundedRect(QRectF(place * 8, top, 6, 10), 1.5, 1.5)
+                if fill > 0:
+                    painter.setBrush(theme.color("accent"))
+                    painter.drawRoundedRect(
+                        QRectF(place * 8, top + 10 * (1 - fill), 6, 10 * fill), 1.5, 1.5
+                    )
+            painter.setPen(theme.color("text" if not self.loading else "muted"))
+            painter.drawText(
+                self.rect().adjusted(self.SEGMENTS * 8 + 8, 0, 0, 0),
+                Qt.AlignmentFlag.AlignVCenter,
+                f"{short_count(self.shown)} / {short_count(self.total)}",
+            )
+
+
+class Progress(QWidget):
+    """A thin bar. Unlike Qt's own it never paints the window at once when its value changes,
+    which would hold up who reports the progress, and paint inside another painting."""
+
+    def __init__(self, keeper: themes.ThemeKeeper) -> None:
+        super().__init__()
+        self.keeper = keeper
+        self.fraction: float | None = None
+        self.setFixedSize(96, 4)
+        self.setAccessibleName(tr("Progress"))
+
+    def set(self, fraction: float | None) -> None:
+        """``fraction`` 0..1; None: nobody knows how far it is."""
+        self.fraction = fraction
+        self.setAccessibleDescription("" if fraction is None else percent(fraction))
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = self.keeper.theme
+        area = QRectF(self.rect())
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(theme.color("border"))
-            painter.drawRoundedRect(QRectF(place * 8, top, 6, 10), 1.5, 1.5)
-            if fill > 0:
-                painter.setBrush(theme.color("accent"))
-                painter.drawRoundedRect(
-                    QRectF(place * 8, top + 10 * (1 - fill), 6, 10 * fill), 1.5, 1.5
-                )
-        painter.setPen(theme.color("text" if not self.loading else "muted"))
-        painter.drawText(
-            self.rect().adjusted(self.SEGMENTS * 8 + 8, 0, 0, 0),
-            Qt.AlignmentFlag.AlignVCenter,
-            f"{short_count(self.shown)} / {short_count(self.total)}",
-        )
+            painter.drawRoundedRect(area, 2, 2)
+            painter.setBrush(theme.color("accent"))
+            if self.fraction is None:
+                area.adjust(area.width() * 0.35, 0, -area.width() * 0.35, 0)
+            else:
+                area.setWidth(area.width() * min(1.0, max(0.0, self.fraction)))
+            painter.drawRoundedRect(area, 2, 2)
 
 
 class JobLine(QWidget):
@@ -89,17 +122,14 @@ class JobLine(QWidget):
 
     cancelled = Signal(str)
 
-    def __init__(self) -> None:
+    def __init__(self, keeper: themes.ThemeKeeper) -> None:
         super().__init__()
         row = QHBoxLayout(self)
         row.setContentsMargins(4, 0, 4, 0)
         row.setSpacing(8)
         self.label = QLabel()
         self.job = ""
-        self.bar = QProgressBar()
-        self.bar.setRange(0, 1000)
-        self.bar.setTextVisible(False)
-        self.bar.setFixedSize(96, 4)
+        self.bar = Progress(keeper)
         self.stop = QPushButton("✕")
         self.stop.setFixedWidth(26)
         self.stop.setObjectName("status.cancel")
@@ -112,9 +142,7 @@ class JobLine(QWidget):
         self.job = job
         done = "" if fraction is None else f" {percent(fraction)}"
         self.label.setText(title + done + (tr(" and {more} more", more=more) if more else ""))
-        self.bar.setRange(0, 0 if fraction is None else 1000)
-        if fraction is not None:
-            self.bar.setValue(round(fraction * 1000))
+        self.bar.set(fraction)
         self.stop.setAccessibleName(tr("Cancel {title}", title=title))
         self.stop.setToolTip(self.stop.accessibleName())
         self.stop.setVisible(bool(job))
@@ -129,7 +157,7 @@ class StatusBar(QStatusBar):
         self.setSizeGripEnabled(False)
         self.position = Copyable("position")
         self.crs = Copyable("crs")
-        self.job = JobLine()
+        self.job = JobLine(keeper)
         self.selected = Copyable("selected")
         self.gauge = Gauge(keeper)
         self.frame = QLabel()

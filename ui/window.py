@@ -615,11 +615,11 @@ class Grip(QWidget):
         self.setToolTip(tr("Drag to move the panel, double-click to let it float"))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self.keeper.theme.color("border"))
-        painter.drawRoundedRect(self.width() // 2 - 16, 3, 32, 3, 1.5, 1.5)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self.keeper.theme.color("border"))
+            painter.drawRoundedRect(self.width() // 2 - 16, 3, 32, 3, 1.5, 1.5)
 
 
 def crs_tip(crs: Any) -> str:

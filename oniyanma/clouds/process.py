@@ -87,6 +87,12 @@ def spawn(
     )
 
 
+def give_way(steps: int) -> None:
+    """In a worker: let whoever draws and answers the mouse go first (Unix niceness)."""
+    if hasattr(os, "nice"):
+        os.nice(steps)
+
+
 def claim_pipes() -> tuple[BinaryIO, BinaryIO]:
     """In a worker: its two pipe ends. Stray prints go nowhere near them."""
     if sys.platform == "win32":

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from oniyanma.clouds.decode import NodeError, NodeFormat, NodeJob, decode_node
-from oniyanma.clouds.process import attach, claim_pipes, receive, send
+from oniyanma.clouds.process import attach, claim_pipes, give_way, receive, send
 from oniyanma.clouds.reading import ByteSource, open_bytes
 
 Layout = list[tuple[str, str, tuple[int, ...]]]
@@ -77,6 +77,7 @@ def unpack(layout: Layout, room: memoryview) -> dict[str, np.ndarray[Any, Any]]:
 def main(argv: list[str]) -> int:
     """Serves requests until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    give_way(5)
     source, sink = claim_pipes()
     arena = memoryview(attach(argv[0]))
     formats: dict[int, NodeFormat] = {}

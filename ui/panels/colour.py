@@ -64,9 +64,9 @@ class Ramp(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._image is not None:
-            painter = QPainter(self)
-            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-            painter.drawImage(self.rect(), self._image)
+            with QPainter(self) as painter:
+                painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+                painter.drawImage(self.rect(), self._image)
 
 
 class ColourBox(QWidget):

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Literal, cast
 
 from oniyanma.clouds.index.facts import read_facts
 from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning
-from oniyanma.clouds.process import claim_pipes, receive, send, spawn
+from oniyanma.clouds.process import claim_pipes, give_way, receive, send, spawn
 
 Reporter = Callable[["IndexReport"], None]
 
@@ -200,6 +200,7 @@ def main() -> int:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    give_way(10)  # its crew inherits it
     source, sink = claim_pipes()
     os.environ.pop("RAYON_NUM_THREADS", None)
     try:
