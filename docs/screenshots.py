@@ -50,9 +50,10 @@ def shoot(cloud: str, out: Path, size: str) -> None:
     from oniyanma.ui.executor import QtExecutor
 
     from oniyanma.app import Session
+    from oniyanma.registry import Actor
 
     app = make_application()
-    session = Session(executor=QtExecutor())
+    session = Session(executor=QtExecutor(), actor=Actor("human", "surveyor"))
     window = open_window(session)
     width, height, _ = SIZES[size]
     window.resize(width, height)
@@ -67,7 +68,7 @@ def shoot(cloud: str, out: Path, size: str) -> None:
             window.keeper.choose(theme)
             desk.settle()
             picture = window.grab().toImage()
-            keep(picture, out / f"{number:02}-{name}-{theme}-{size}.png")
+            keep(picture, out / f"{number:02}-{name}-{theme}-{size}.jpg")
         window.keeper.choose("dark")
 
     desk.settle()
@@ -99,7 +100,7 @@ def keep(picture: Any, path: Path) -> None:
         "RGB",
         plain.bytesPerLine(),
     )
-    whole.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+    whole.save(path, quality=88, optimize=True)
 
 
 class Hand:

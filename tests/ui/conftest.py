@@ -308,8 +308,9 @@ def make_desk(
     from oniyanma.ui.settings import Settings
 
     from oniyanma.app import Session
+    from oniyanma.registry import Actor
 
-    session = Session(executor=QtExecutor(), **more)
+    session = Session(executor=QtExecutor(), actor=Actor("human", "Ada"), **more)
     dialogs = Answers()
     spy = Spy(session)
     window = open_window(session, dialogs=dialogs, settings=Settings(settings_path))
