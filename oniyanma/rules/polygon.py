@@ -21,7 +21,8 @@ Sides = npt.NDArray[np.uint8]
 OUT, IN, EDGE = 0, 1, 2
 MAX_CELLS = 1 << 20
 _COARSE = 8  # cells of the fine raster along one side of a coarse block
-_FEW = 100_000  # points × edges for which drawing a raster does not pay
+FEW = 100_000  # points × edges for which drawing a raster does not pay
+_DENSE = 4096  # points × edges for which looking which edges matter does not pay
 _PAIRS = 1 << 19  # points × edges tested at once
 
 
@@ -30,7 +31,7 @@ class Edges:
 
     def __init__(self, polygon: Floats) -> None:
         xi, yi = polygon[:, 0], polygon[:, 1]
-        xj, yj = np.roll(xi, 1), np.roll(yi, 1)
+        xj, yj = np.concatenate((polygon[-1:], polygon[:-1])).T
         use = yi != yj if len(polygon) >= 3 else np.zeros(len(polygon), np.bool_)
         self._xi, self._yi, self._yj = xi[use], yi[use], yj[use]
         self._dx, self._dy = (xj - xi)[use], (yj - yi)[use]
@@ -45,6 +46,13 @@ class Edges:
         inside = np.zeros(n, np.bool_)
         if n == 0:
             return inside
+        if n * len(self._yi) <= _DENSE:
+            px, py = x[:, None], y[:, None]
+            with np.errstate(over="ignore", invalid="ignore"):  # of edges that are not crossed
+                left = px < self._dx * (py - self._yi) / self._dy + self._xi
+            left &= (self._yi > py) != (self._yj > py)
+            crossed: Mask = np.logical_xor.reduce(left, axis=1)
+            return crossed
         # Left out: edges above or below all points, or left of all of them.
         use = (self._low <= y.max()) & (self._high > y.min()) & (self._right >= x.min())
         near = np.flatnonzero(use)
@@ -58,8 +66,7 @@ class Edges:
             edge = near[edge]
             point += start
             at = self._dx[edge] * (y[point] - self._yi[edge]) / self._dy[edge] + self._xi[edge]
-            left = point[x[point] < at]
-            count = np.bincount(left - start, minlength=len(py))
+            count = np.bincount(point[x[point] < at] - start, minlength=len(py))
             inside[start : start + step] = count & 1
         return inside
 
@@ -91,7 +98,7 @@ class PolygonRaster:
 
     def contains(self, x: Floats, y: Floats) -> Mask:
         """Even-odd for (n,) finite coordinates."""
-        if self._grid is None and len(x) * len(self.polygon) < _FEW:
+        if self._grid is None and len(x) * len(self.polygon) < FEW:
             return self.edges.contain(x, y)
         cells = (np.subtract(v, o) for v, o in zip((x, y), self.origin, strict=True))
         values = self.look_up(*(c * (1.0 / self.cell) for c in cells))

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from oniyanma.rules.block import Floats, Index, Mask, PointBlock
 from oniyanma.rules.model import Box, Polygon, Prism, Range, Vec3
-from oniyanma.rules.polygon import EDGE, IN, OUT, PolygonRaster, Sides
+from oniyanma.rules.polygon import EDGE, FEW, IN, OUT, Edges, PolygonRaster, Sides
 
 Bounds = tuple[Vec3, Vec3]
 
@@ -64,11 +64,17 @@ class PolygonTest:
     shape: Polygon
 
     def test(self, points: PointBlock, part: slice) -> Mask:
-        raster = raster_of(self.shape.polygon, 0.0)
-        inside = raster.contains(points.axis(0, part), points.axis(1, part))
+        polygon, x, y = self.shape.polygon, points.axis(0, part), points.axis(1, part)
+        few = len(x) * len(polygon) < FEW
+        inside = edges_of(polygon).contain(x, y) if few else raster_of(polygon, 0.0).contains(x, y)
         if self.shape.z != (None, None):
             inside &= in_range(points.axis(2, part), self.shape.z)
         return inside
+
+
+@lru_cache(maxsize=16)
+def edges_of(polygon: tuple[tuple[float, float], ...]) -> Edges:
+    return Edges(np.asarray(polygon or ((0.0, 0.0),), dtype=np.float64))
 
 
 @lru_cache(maxsize=16)
