@@ -66,6 +66,7 @@ class EditProgram:
         self._turns: list[int] = []
         self._attributes: frozenset[str] = frozenset()
         self._boxes = np.zeros((16, 2, 3))
+        self._boxed = 0  # edits that have their box
         self._of_step: dict[int, range] = {}
         self._active: set[int] = set()  # seqs of steps and clears
         self._clears: dict[int, list[int]] = {}  # edit → seqs of clears that take it
@@ -94,7 +95,16 @@ class EditProgram:
     @property
     def boxes(self) -> Floats:
         """Boxes of the edits, (n, 2, 3): lowest and highest corner; infinite where open."""
-        return self._boxes[: len(self.edits)]
+        edits, done = self.edits, self._boxed
+        if done < len(edits):
+            if len(self._boxes) < len(edits):
+                more = np.zeros((max(len(edits), 2 * done), 2, 3))
+                more[:done] = self._boxes[:done]
+                self._boxes = more
+            found = [bounds_of(each.edit.rule, self.within) for each in edits[done:]]
+            self._boxes[done : len(edits)] = found
+            self._boxed = len(edits)
+        return self._boxes[: len(edits)]
 
     def first_edit(self, op: int) -> int:
         """The first edit of an operation or a later one."""
@@ -127,12 +137,19 @@ class EditProgram:
         other.events = self.events
         other._edits, other._ops = self._edits.copy(), self._ops.copy()
         other._turns = self._turns.copy()
-        other._attributes, other._boxes = self._attributes, self._boxes.copy()
+        other._attributes = self._attributes
+        other._boxes, other._boxed = self._boxes.copy(), self._boxed
         other._of_step = self._of_step.copy()
         other._active = self._active.copy()
         other._clears = {k: v.copy() for k, v in self._clears.items()}
         other._taken = self._taken.copy()
         other._effective = self._effective.copy()
+        return other
+
+    def widened(self, within: Bounds) -> EditProgram:
+        """A copy for another box around all points there are."""
+        other = self.fork()
+        other.within, other._boxed = within, 0
         return other
 
     def effective(self, position: int) -> frozenset[int]:
@@ -155,10 +172,6 @@ class EditProgram:
     def _step(self, event: Event) -> _Op:
         first = len(self._edits)
         for edit in event.edits:
-            box = bounds_of(edit.rule, self.within)
-            if len(self._edits) == len(self._boxes):
-                self._boxes = np.concatenate((self._boxes, np.zeros_like(self._boxes)))
-            self._boxes[len(self._edits)] = box
             self._edits.append(CompiledEdit(event.seq, len(self._ops), edit, _value(edit)))
             self._attributes |= attributes_of(edit.rule)
         self._of_step[event.seq] = range(first, len(self._edits))
@@ -265,12 +278,16 @@ class BlockState:
         by_op: dict[int, list[int]] = {}
         for index in near:
             by_op.setdefault(edits[index].op, []).append(index)
+        cells: dict[int, _Cells] = {}
+        if many:
+            self._index = self._index or _Grid(self.points)
+            cells = dict(zip(near, self._index.cells(program.boxes[near]), strict=True))
         for number in sorted(set(here)):
             op = program.ops[number]
             hits = [
                 (i, hit)
                 for i in by_op.get(number, ())
-                if (hit := self._hit(program, i, many)) is not None
+                if (hit := self._hit(edits[i].edit.rule, cells.get(i))) is not None
             ]
             for index, hit in hits:
                 self._hits[index] = hit
@@ -322,12 +339,10 @@ class BlockState:
         found: list[int] = (np.flatnonzero(near) + first).tolist()
         return found
 
-    def _hit(self, program: EditProgram, index: int, many: bool) -> Hit | None:
-        rule = program.edits[index].edit.rule
-        if many:
-            if self._index is None:
-                self._index = _Grid(self.points)
-            some = self._index.within(program.boxes[index])
+    def _hit(self, rule: Rule, cells: _Cells | None) -> Hit | None:
+        if cells is not None:
+            assert self._index is not None
+            some = self._index.within(cells)
             if some is not None:
                 if not len(some):
                     return None
@@ -418,6 +433,11 @@ def _holds(ordered: list[int], value: int) -> bool:
     return place < len(ordered) and ordered[place] == value
 
 
+_NO_POINTS = np.zeros(0, np.intp)
+_Cells = tuple[list[float], list[float], list[int], list[int]]  # (x, y) or (column, row) each:
+# a box's low and high corner, its first and last cell
+
+
 class _Grid:
     """A block's points sorted into cells in plan, so that a small edit asks few of them."""
 
@@ -436,29 +456,33 @@ class _Grid:
         counts = np.bincount(code, minlength=self.side * self.side)
         self.starts = np.concatenate(((0,), np.cumsum(counts))).tolist()
 
-    def within(self, box: Floats) -> npt.NDArray[np.intp] | None:
+    def cells(self, boxes: Floats) -> list[_Cells]:
+        """Boxes (n, 2, 3) in plan, with the cells they touch: ever so slightly widened against
+        rounding."""
+        low, high = boxes[:, 0, :2], boxes[:, 1, :2]
+        with np.errstate(over="ignore"):
+            first = (low - self.low[:2]) / self.step - 1e-6
+            last = (high - self.low[:2]) / self.step + 1e-6
+        cells = [np.clip(v, 0, self.side - 1).astype(np.intp).tolist() for v in (first, last)]
+        return list(zip(low.tolist(), high.tolist(), *cells, strict=True))
+
+    def within(self, cells: _Cells) -> npt.NDArray[np.intp] | None:
         """Points in a box's plan, ascending; None for all, where that may be most of them."""
-        (x0, y0, _), (x1, y1, _) = box.tolist()
-        c0, c1 = self._cells(0, x0, x1)
-        r0, r1 = self._cells(1, y0, y1)
+        (x0, y0), (x1, y1), (c0, r0), (c1, r1) = cells
         if (c1 - c0 + 1) * (r1 - r0 + 1) * 2 > self.side * self.side:
             return None
         found = []
-        for row in range(r0, r1 + 1):
-            a, b = self.starts[row * self.side + c0], self.starts[row * self.side + c1 + 1]
+        starts, side = self.starts, self.side
+        for row in range(r0 * side, r1 * side + 1, side):
+            a, b = starts[row + c0], starts[row + c1 + 1]
             if a < b:
                 x, y = self.x[a:b], self.y[a:b]
-                found.append(self.order[a:b][(x >= x0) & (x <= x1) & (y >= y0) & (y <= y1)])
+                some = self.order[a:b][(x >= x0) & (x <= x1) & (y >= y0) & (y <= y1)]
+                if len(some):
+                    found.append(some)
         if not found:
-            return np.zeros(0, np.intp)
+            return _NO_POINTS
         return np.sort(found[0] if len(found) == 1 else np.concatenate(found))
-
-    def _cells(self, axis: int, low: float, high: float) -> tuple[int, int]:
-        """The cells that a range touches, ever so slightly widened against rounding."""
-        origin, step = float(self.low[axis]), float(self.step[axis])
-        first = max(0.0, (low - origin) / step - 1e-6)
-        last = min(self.side - 1.0, (high - origin) / step + 1e-6)
-        return int(min(first, self.side - 1.0)), int(max(last, 0.0))
 
 
 def block_of(

@@ -375,7 +375,9 @@ class Scene:
         within = self._program.within
         if box is None or (within is not None and union((box, within)) == within):
             return
-        self._program = EditProgram(self._program.events, union((box, within)))
+        joined = union((box, within))
+        assert joined is not None
+        self._program = self._program.widened(joined)
         self._ahead = None
 
     # --- the view ----------------------------------------------------------------------
