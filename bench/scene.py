@@ -30,7 +30,7 @@ from oniyanma.registry.actor import Actor  # noqa: E402
 from oniyanma.rules.model import Box, Prism, Where  # noqa: E402
 from oniyanma.scene import camera as cam  # noqa: E402
 from oniyanma.scene import history, picking, selection  # noqa: E402
-from oniyanma.scene.edits import EditProgram  # noqa: E402
+from oniyanma.scene.program import EditProgram  # noqa: E402
 from oniyanma.scene.resident import ResidentSet  # noqa: E402
 from oniyanma.scene.state import Camera, CloudEntry, PointEdit, SceneState  # noqa: E402
 

@@ -25,7 +25,7 @@ from oniyanma.rules.model import Box, Mode, Polygon, Prism, Range, Region, Shape
 from oniyanma.scene import selection
 from oniyanma.scene.camera import as_vec3
 from oniyanma.scene.classes import class_name
-from oniyanma.scene.edits import attributes_of
+from oniyanma.scene.program import attributes_of
 from oniyanma.scene.state import SceneState
 
 

@@ -25,9 +25,10 @@ from oniyanma.registry.errors import Cancelled
 from oniyanma.rules.block import Mask
 from oniyanma.rules.evaluate import decide, decide_clip
 from oniyanma.rules.model import Rule
-from oniyanma.scene.edits import BlockState, EditProgram, apply_to_records
+from oniyanma.scene.edits import BlockState, apply_to_records
 from oniyanma.scene.history import active_edits
 from oniyanma.scene.ports import DELETED
+from oniyanma.scene.program import EditProgram
 from oniyanma.scene.sample import hidden_table
 from oniyanma.scene.selection import rule_now
 from oniyanma.scene.state import SceneState

@@ -16,8 +16,9 @@ from oniyanma.clouds.model import Source, Vec3
 from oniyanma.clouds.store import Cloud
 from oniyanma.registry.jobs import JobContext
 from oniyanma.rules.evaluate import decide_clip
-from oniyanma.scene.edits import EditProgram, apply_to_records
+from oniyanma.scene.edits import apply_to_records
 from oniyanma.scene.ports import SceneView
+from oniyanma.scene.program import EditProgram
 from oniyanma.scene.sample import hidden_table
 from oniyanma.scene.state import SceneState
 

@@ -19,8 +19,9 @@ from oniyanma.rules.block import Floats, Mask
 from oniyanma.rules.evaluate import Decision, classify_boxes, decide, decide_clip
 from oniyanma.rules.model import Clip, Rule
 from oniyanma.scene.camera import as_vec3, union
-from oniyanma.scene.edits import BlockState, EditProgram, block_of
+from oniyanma.scene.edits import BlockState, block_of
 from oniyanma.scene.ports import CLIPPED, DELETED, HIDDEN, SELECTED, ResidentNode
+from oniyanma.scene.program import EditProgram
 from oniyanma.scene.state import SceneState
 
 _KEPT = 4  # decided selections remembered per node: the one shown, and those being made

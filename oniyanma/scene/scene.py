@@ -28,10 +28,10 @@ from oniyanma.clouds.store import Cloud, CloudStore
 from oniyanma.registry.log import LogEntry, LogSink
 from oniyanma.scene import attributes, picking
 from oniyanma.scene.camera import Bounds, Matrices, as_vec3, display_scale, matrices, union
-from oniyanma.scene.edits import EditProgram, attributes_of
 from oniyanma.scene.navigation import Ground
 from oniyanma.scene.openclouds import OpenClouds, Store, header_bounds
 from oniyanma.scene.ports import Renderer, ResidentNode, SceneView
+from oniyanma.scene.program import EditProgram, attributes_of
 from oniyanma.scene.resident import ResidentSet, Tally
 from oniyanma.scene.state import CloudEntry, SceneState
 
@@ -377,8 +377,8 @@ class Scene:
             return
         joined = union((box, within))
         assert joined is not None
-        self._program = self._program.widened(joined)
-        self._ahead = None
+        self._program, self._ahead = self._program.widened(joined), None
+        self.resident.show(self.shown, self.program(self.shown), self._live is None)
 
     # --- the view ----------------------------------------------------------------------
 

@@ -15,8 +15,9 @@ from oniyanma.rules.block import PointBlock
 from oniyanma.rules.evaluate import evaluate
 from oniyanma.rules.model import Box, Clip, Polygon, Where
 from oniyanma.scene import history, selection
-from oniyanma.scene.edits import BlockState, EditProgram
+from oniyanma.scene.edits import BlockState
 from oniyanma.scene.ports import DELETED, HIDDEN
+from oniyanma.scene.program import EditProgram
 from oniyanma.scene.state import CloudEntry, EditKind, PointEdit, SceneState
 from tests.scene.scene_help import Reference
 
