@@ -73,7 +73,10 @@ def script_main(argv: list[str]) -> int:
                     surface=options.surface,
                 )
             )
-        except (OSError, CloudError) as error:
+        except OSError as error:
+            what = error.strerror or type(error).__name__
+            return _refuse(f"{error.filename or options.file}: {what}; check the path.")
+        except CloudError as error:
             return _refuse(str(error))
         except CommandError as error:
             return _refuse(error.message)

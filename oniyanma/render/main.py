@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from oniyanma.clouds.atomic import AtomicFile
 from oniyanma.registry.actor import Actor
 from oniyanma.render.headless import HeadlessRenderer
 from oniyanma.render.look import DARK, LIGHT
@@ -18,8 +19,16 @@ PRESETS = ("top", "bottom", "front", "back", "left", "right", "iso")
 MOST = 4096  # pixels a side
 
 
+PNG = b"\x89PNG\r\n\x1a\n"
+REFUSED = 3
+
+
 class _Failed(Exception):
-    """A step's answer was not ok; the message is its sentence."""
+    """A step's answer was not ok; the message is its sentence, ``status`` the exit status."""
+
+    def __init__(self, message: str, status: int = 1) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 def size(text: str) -> tuple[int, int]:
@@ -75,25 +84,46 @@ def parser() -> argparse.ArgumentParser:
 
 
 def render_main(argv: list[str], make_session: Callable[..., Any]) -> int:
-    """Run it. ``make_session`` builds a `Session`; 0: drawn, 1: it can't be done."""
+    """Run it. ``make_session`` builds a `Session`; 0: drawn, 1: it failed, 3: a file is refused."""
     options = parser().parse_args(argv)
+    if (reason := _no_target(options.output)) is not None:
+        sys.stderr.write(f"oniyanma render: {reason}\n")
+        return REFUSED
     renderer = HeadlessRenderer(LIGHT if options.light else DARK)
     session = make_session(
         viewport=options.size, renderer=renderer, actor=Actor("human", "command line")
     )
     try:
-        png = _draw(session, options)
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_bytes(png)
+        png, points = _draw(session, options)
+        with AtomicFile(options.output) as target:
+            target.file.write(png)
+            target.commit()
     except (_Failed, OSError) as error:
         sys.stderr.write(f"oniyanma render: {error}\n")
-        return 1
+        return error.status if isinstance(error, _Failed) else 1
     finally:
         session.close()
+    width, height = options.size
+    sys.stdout.write(f"{options.output}: {width} × {height} pixels, {points:,} points\n")
     return 0
 
 
-def _draw(session: Any, options: argparse.Namespace) -> bytes:
+def _no_target(path: Path) -> str | None:
+    """Why no picture may be written there: only a picture is ever written over."""
+    if path.suffix.lower() != ".png":
+        return f"{path}: a picture is written as PNG; name it with the ending .png."
+    if not path.parent.is_dir():
+        return f"{path}: the folder {path.parent} does not exist; make it, or choose another."
+    if path.exists():
+        with path.open("rb") as file:
+            if file.read(len(PNG)) != PNG:
+                return f"{path} exists already and is no PNG picture; choose another name."
+    return None
+
+
+def _draw(session: Any, options: argparse.Namespace) -> tuple[bytes, int]:
+    """The picture, and how many points were resident for it."""
+
     def call(name: str, **args: Any) -> dict[str, Any]:
         answer: dict[str, Any] = session.call(name, args)
         if not answer.get("ok"):
@@ -121,9 +151,10 @@ def _draw(session: Any, options: argparse.Namespace) -> bytes:
         height=options.size[1],
         annotations=not options.plain,
     )
-    return base64.b64decode(picture["image"])
+    return base64.b64decode(picture["image"]), int(call("getView")["resident"]["points"])
 
 
 def _fail(name: str, answer: dict[str, Any]) -> NoReturn:
     error = answer.get("error") or {}
-    raise _Failed(error.get("message") or f"{name} did not succeed.")
+    message = error.get("message") or f"{name} did not succeed."
+    raise _Failed(message, REFUSED if name == "openCloud" else 1)

@@ -56,7 +56,7 @@ def image(data: bytes) -> np.ndarray:
 
 
 def test_a_picture_is_drawn_from_the_command_line(hill: Path, tmp_path: Path) -> None:
-    out = tmp_path / "deep" / "hill.png"
+    out = tmp_path / "hill.png"
     argv = [str(hill), "-o", str(out), "--size", "300x200", "--color", "elevation", "--edl"]
     assert render_main([*argv, "--camera", "top"], Session) == 0
     drawn = image(out.read_bytes())
@@ -72,7 +72,7 @@ def test_what_can_not_be_drawn_is_said_in_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     missing = tmp_path / "none.las"
-    assert render_main([str(missing), "-o", str(tmp_path / "x.png")], Session) == 1
+    assert render_main([str(missing), "-o", str(tmp_path / "x.png")], Session) == 3
     said = capsys.readouterr().err
     assert said.startswith("oniyanma render: ") and "none.las" in said and said.count("\n") == 1
     assert not (tmp_path / "x.png").exists()
@@ -144,6 +144,28 @@ def test_too_old_an_opengl_is_named_with_what_is_needed(
     with pytest.raises(GlError, match=r"2\.1 is needed") as told:
         gl.capabilities()
     assert version in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("cloud.copc.laz", "ending .png"),
+        ("picture.gif", "ending .png"),
+        ("kept.png", "no PNG picture"),
+        ("nowhere/x.png", "does not exist"),
+    ],
+)
+def test_a_picture_is_written_over_nothing_but_a_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, sentence: str
+) -> None:
+    for file in ("cloud.copc.laz", "kept.png"):
+        (tmp_path / file).write_bytes(b"points")
+    before = sorted(tmp_path.rglob("*"))
+    argv = [str(tmp_path / "cloud.copc.laz"), "-o", str(tmp_path / name)]
+    assert render_main(argv, Session) == 3
+    assert sentence in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / "cloud.copc.laz").read_bytes() == b"points"
 
 
 def test_software_rendering_is_told(renderer: HeadlessRenderer) -> None:
