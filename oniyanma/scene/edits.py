@@ -149,7 +149,7 @@ class BlockState:
         if program.within is not None:  # points outside of what was taken for all there is
             a, b = program.within
             if (low < a).any() or (high > b).any():
-                near[:] = True
+                near[np.array(program.screens_from(first), np.intp) - first] = True
         found: list[int] = (np.flatnonzero(near) + first).tolist()
         return found
 
@@ -248,8 +248,8 @@ def _holds(ordered: list[int], value: int) -> bool:
 
 
 _NO_POINTS = np.zeros(0, np.intp)
-_Cells = tuple[list[float], list[float], list[int], list[int]]  # (x, y) or (column, row) each:
-# a box's low and high corner, its first and last cell
+# A box's low and high corner (x, y), its first and its last cell (column, row).
+_Cells = tuple[float, float, float, float, int, int, int, int]
 
 
 class _Grid:
@@ -277,12 +277,13 @@ class _Grid:
         with np.errstate(over="ignore"):
             first = (low - self.low[:2]) / self.step - 1e-6
             last = (high - self.low[:2]) / self.step + 1e-6
-        cells = [np.clip(v, 0, self.side - 1).astype(np.intp).tolist() for v in (first, last)]
-        return list(zip(low.tolist(), high.tolist(), *cells, strict=True))
+        ends = [np.clip(v, 0, self.side - 1).astype(np.intp) for v in (first, last)]
+        columns = [column.tolist() for each in (low, high, *ends) for column in each.T]
+        return list(zip(*columns, strict=True))
 
     def within(self, cells: _Cells) -> npt.NDArray[np.intp] | None:
         """Points in a box's plan, ascending; None for all, where that may be most of them."""
-        (x0, y0), (x1, y1), (c0, r0), (c1, r1) = cells
+        x0, y0, x1, y1, c0, r0, c1, r1 = cells
         if (c1 - c0 + 1) * (r1 - r0 + 1) * 2 > self.side * self.side:
             return None
         found = []

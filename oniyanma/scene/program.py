@@ -14,7 +14,7 @@ import numpy as np
 
 from oniyanma.rules.block import Floats
 from oniyanma.rules.evaluate import Bounds, bounds_of
-from oniyanma.rules.model import Region, Rule, Where
+from oniyanma.rules.model import Prism, Region, Rule, Where
 from oniyanma.scene.state import EditKind, Event, PointEdit
 
 _KINDS: tuple[EditKind, ...] = ("hide", "delete", "reclassify", "color")
@@ -54,6 +54,7 @@ class EditProgram:
         self._edits: list[CompiledEdit] = []
         self._ops: list[_Op] = []  # one for each event that was read
         self._turns: list[int] = []
+        self._screens: list[int] = []
         self._attributes: frozenset[str] = frozenset()
         self._boxes = np.zeros((16, 2, 3))
         self._boxed = 0  # edits that have their box
@@ -105,6 +106,11 @@ class EditProgram:
         self._read()
         return self._turns[bisect_left(self._turns, op) :]
 
+    def screens_from(self, edit: int) -> list[int]:
+        """Edits made on the screen, from one on: those whose boxes rest on ``within``."""
+        self._read()
+        return self._screens[bisect_left(self._screens, edit) :]
+
     def continues(self, events: Sequence[Event]) -> bool:
         """Whether ``events`` begin with what was read so far."""
         n = len(self.events)
@@ -126,7 +132,7 @@ class EditProgram:
         other = EditProgram(within=self.within)
         other.events = self.events
         other._edits, other._ops = self._edits.copy(), self._ops.copy()
-        other._turns = self._turns.copy()
+        other._turns, other._screens = self._turns.copy(), self._screens.copy()
         other._attributes = self._attributes
         other._boxes, other._boxed = self._boxes.copy(), self._boxed
         other._of_step = self._of_step.copy()
@@ -164,6 +170,8 @@ class EditProgram:
         for edit in event.edits:
             self._edits.append(CompiledEdit(event.seq, len(self._ops), edit, _value(edit)))
             self._attributes |= attributes_of(edit.rule)
+            if _by_screen(edit.rule):
+                self._screens.append(len(self._edits) - 1)
         self._of_step[event.seq] = range(first, len(self._edits))
         self._active.add(event.seq)
         return _Op(event.seq, first, len(self._edits))
@@ -223,6 +231,11 @@ def attributes_of(shape: Any) -> frozenset[str]:
     if shape.attribute is not None:
         found.add(shape.attribute[0])
     return frozenset(found)
+
+
+def _by_screen(rule: Rule) -> bool:
+    shapes = [r.shape for r in rule.regions]
+    return any(isinstance(s, Prism) or (isinstance(s, Rule) and _by_screen(s)) for s in shapes)
 
 
 def _value(edit: PointEdit) -> Any:
