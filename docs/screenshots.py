@@ -2,8 +2,8 @@
 
     python docs/screenshots.py [CLOUD] [OUT]
 
-CLOUD: a real cloud (default: the built-in sample). OUT: default docs/pictures/window. Needs a display
-(Xvfb does). Each size runs in a process of its own, because the scale factor is the process's.
+CLOUD: a real cloud (default: the built-in sample). OUT: default docs/pictures/window.
+Needs a display (Xvfb does). Each size runs in a process of its own: so is the scale factor.
 """
 
 from __future__ import annotations
@@ -87,20 +87,8 @@ def shoot(cloud: str, out: Path, size: str) -> None:
 
 
 def keep(picture: Any, path: Path) -> None:
-    """Writes a small PNG: 256 colours are enough for a page."""
-    from PIL import Image
-    from PySide6.QtGui import QImage
-
-    plain = picture.convertToFormat(QImage.Format.Format_RGB888)
-    whole = Image.frombytes(
-        "RGB",
-        (plain.width(), plain.height()),
-        bytes(plain.constBits()),
-        "raw",
-        "RGB",
-        plain.bytesPerLine(),
-    )
-    whole.save(path, quality=88, optimize=True)
+    """Writes a JPEG: small enough for a page, and true to the colours of the legend."""
+    picture.save(str(path), quality=88)
 
 
 class Hand:

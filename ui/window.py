@@ -53,9 +53,9 @@ from .nav_cube import NavCube
 from .numbers import decimals_of, integer
 from .overlay import Overlay
 from .palette import Palette
+from .panels.batches import BatchesPanel
 from .panels.inspector import Inspector
 from .panels.lists import (
-    BatchesPanel,
     CloudsPanel,
     EditsPanel,
     FindingsPanel,
@@ -394,12 +394,12 @@ class Window(QMainWindow):
         self.overlay.cursor_at = position
         if not self._hover_soon.isActive():
             self._hover_soon.start()
-        if not self.canvas.navigator.active:
+        if not self.canvas.navigator.active and not getattr(self._tool, "drawing", False):
             self.inspector.point.follow(position)
 
     def _show_hover(self) -> None:
         info = self.bridge.first_info()
-        if info is None or self.canvas.navigator.active:
+        if info is None or self.canvas.navigator.active or getattr(self._tool, "drawing", False):
             return
         picked = self.bridge.pick(self._hover_at.x(), self._hover_at.y())
         decimals = tuple(decimals_of(scale) for scale in info.scale)

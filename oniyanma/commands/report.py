@@ -36,7 +36,7 @@ def _export(call: Call, args: Args) -> Outcome | Work[bytes]:
         )
     _check_target(call, path, bool(args.get("overwrite")))
     head, count = call.scene.log.head()
-    answer = {"path": str(path), "what": what, "head": head, "count": count}
+    answer = {"path": str(path.absolute()), "what": what, "head": head, "count": count}
     if what == "report":
         return _report(call, path, answer)
     text, rows = _text(call, what, kind)

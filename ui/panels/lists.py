@@ -201,49 +201,6 @@ class FindingsPanel(ListPanel):
         self.bridge.run("fitView", {"to": "finding", "id": key})
 
 
-class BatchesPanel(ListPanel):
-    name, title = "batches", "Batches"
-    columns = ("Batch", "Commands", "State")
-    empty = "What a machine or a colleague proposes stands here until you accept it."
-
-    def __init__(self, bridge: Any, keeper: themes.ThemeKeeper) -> None:
-        super().__init__(bridge, keeper)
-        self.button(
-            tr("Accept"),
-            lambda k: bridge.run("acceptBatch", {"id": k}),
-            fits=lambda k: self._state(k) == "proposed",
-            command="acceptBatch",
-        )
-        self.button(
-            tr("Revert"),
-            lambda k: bridge.run("revertBatch", {"id": k}),
-            fits=lambda k: self._state(k) in ("proposed", "applied"),
-            command="revertBatch",
-        )
-
-    def _state(self, key: str) -> str:
-        batch = self.bridge.committed.batches.get(key)
-        return batch.state if batch is not None else ""
-
-    def watched(self, state: Any) -> Any:
-        return state.batches
-
-    def refresh(self) -> None:
-        for batch in self.bridge.committed.batches.values():
-            proposed = batch.state == "proposed"
-            mark = "┄ " if proposed and batch.author.is_machine else ""  # not accepted yet
-            color = self.keeper.theme.done if batch.state == "applied" else ""
-            steps = "\n".join(str(command.get("name")) for command in batch.commands)
-            self.row(
-                batch.id,
-                [mark + batch.title, integer(len(batch.commands)), tr(STATES[batch.state])],
-                actor=batch.author,
-                color=color,
-                align=(1,),
-                tip=steps,
-            )
-
-
 class MeasuresPanel(ListPanel):
     name, title = "measures", "Measures"
     columns = ("Measure", "Kind", "Value")
