@@ -84,7 +84,7 @@ class BlockState:
             self.events = program.events
             return False
         self._own = False
-        near = self._near(program)
+        near, loose = self._near(program)
         many = len(near) >= _INDEX_FROM and self.n >= 256
         before = self._changed
         edits = program.edits
@@ -96,6 +96,8 @@ class BlockState:
         if many:
             self._index = self._index or _Grid(self.points)
             cells = dict(zip(near, self._index.cells(program.boxes[near]), strict=True))
+            for index in loose:
+                del cells[index]
         for number in sorted(set(here)):
             op = program.ops[number]
             hits = [
@@ -138,20 +140,23 @@ class BlockState:
         self._past = [*self._past[-1:], (position, state)]
         return state
 
-    def _near(self, program: EditProgram) -> list[int]:
-        """The edits not seen yet whose boxes meet this block's."""
+    def _near(self, program: EditProgram) -> tuple[list[int], list[int]]:
+        """The edits not seen yet whose boxes meet this block's; those of them whose boxes say
+        nothing here, because points lie outside of what was taken for all there is."""
         first = program.first_edit(self._done)
         boxes = program.boxes[first:]
         if not self.n or not len(boxes):
-            return []
+            return [], []
         low, high = self.points.bounds
         near: Mask = np.all((boxes[:, 0] <= high) & (boxes[:, 1] >= low), axis=1)
-        if program.within is not None:  # points outside of what was taken for all there is
+        loose: list[int] = []
+        if program.within is not None:
             a, b = program.within
             if (low < a).any() or (high > b).any():
-                near[np.array(program.screens_from(first), np.intp) - first] = True
+                loose = program.screens_from(first)
+                near[np.array(loose, np.intp) - first] = True
         found: list[int] = (np.flatnonzero(near) + first).tolist()
-        return found
+        return found, loose
 
     def _hit(self, rule: Rule, cells: _Cells | None) -> Hit | None:
         if cells is not None:

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from oniyanma.registry.actor import Actor
 from oniyanma.rules.block import PointBlock
 from oniyanma.rules.evaluate import evaluate
-from oniyanma.rules.model import Box, Clip, Polygon, Where
+from oniyanma.rules.model import Box, Clip, Polygon, Prism, Where
 from oniyanma.scene import history, selection
 from oniyanma.scene.edits import BlockState
 from oniyanma.scene.ports import DELETED, HIDDEN
@@ -249,6 +249,24 @@ def test_a_selection_joined_after_an_edit_keeps_its_first_piece() -> None:
     was = points().attributes["classification"]
     assert state.selection.rule is not None
     assert (evaluate(state.selection.rule, block.points) == np.isin(was, (2, 3))).all()
+
+
+def test_a_screen_lasso_hits_points_outside_of_what_was_taken_for_all_there_is() -> None:
+    """It looks down from (1010, 2010, 11), its far plane 2 away; what it sees widens below."""
+    down = (1.0, 0, 0, 0, 0, 1.0, 0, 0, 0, 0, -1.105263, -0.210526, 0, 0, -1.0, 0)
+    lasso = Prism(
+        ((25, 25), (75, 25), (75, 75), (25, 75)), down, (1010.0, 2010.0, 11.0), (100, 100)
+    )
+    state = started()
+    for i in range(10):
+        state = select(state, Box((1000.0 + i, 2000, 0), (1000.1 + i, 2001, 10)))
+        state = edit_selection(state, "hide", PERSON)
+    state = edit_selection(select(state, lasso), "delete", PERSON)
+    block = BlockState(points())
+    block.advance(EditProgram(state.events, ((1000.0, 2000.0, 9.5), (1020.0, 2020.0, 10.0))))
+    hidden = block.flags & HIDDEN != 0
+    assert ((block.flags & DELETED != 0) == (evaluate(lasso, points()) & ~hidden)).all()
+    assert 50 < np.count_nonzero(block.flags & DELETED) < N
 
 
 def test_arrays_handed_out_are_never_written_to() -> None:
