@@ -21,6 +21,7 @@ from oniyanma.clouds.checks import PointChecks, merge
 from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning, Source
 from oniyanma.clouds.sources.columns import KEPT, ColumnSource, fit_scale
 from oniyanma.clouds.sources.las import LasSource, dimensions_of, vec3
+from oniyanma.clouds.sources.union import Names, union
 
 SAMPLE_DECODE = 3_000_000
 MAX_TOLD = 3  # tiles named in one warning
@@ -57,10 +58,11 @@ class TileSource:
             said.append(
                 CloudWarning(
                     "tile_refused",
-                    f"{len(refused)} of {len(tiles)} tiles could not be opened: "
-                    f"{' '.join(refused[:MAX_TOLD])}",
+                    f"{len(refused)} of {len(tiles)} tiles could not be opened and are left out: "
+                    f"{_list(refused)}.",
                 )
             )
+        self._names: list[Names] = [{} for _ in self._tiles]  # filled where formats differ
         self._header, self._same = self._common_header(said)
         self._info = self._first_info(path, kind, said, facts)
 
@@ -101,12 +103,13 @@ class TileSource:
         if same:
             return header, True
         if any(h.point_format != first.point_format for h in headers):
-            header = _union(headers, header)
+            header, self._names, given = union(headers, header)
+            renamed = f"; {', '.join(given)} had a name that other tiles use otherwise"
             said.append(
                 CloudWarning(
                     "tiles_differ",
                     "The tiles have different point formats; they are shown with the fields of "
-                    "all, and what a tile lacks is 0.",
+                    f"all, and what a tile lacks is 0{renamed if given else ''}.",
                 )
             )
         for axis in range(3):
@@ -160,11 +163,11 @@ class TileSource:
         """Every point of every tile; see `Source.records`."""
         checks = PointChecks(self._header)
         wrong = []
-        for tile, source in self._tiles:
+        for place, (tile, source) in enumerate(self._tiles):
             count = 0
             for record in source.records(chunk_size):
                 count += len(record)
-                ours = record if self._same else self._convert(record, source.header)
+                ours = record if self._same else self._convert(record, place)
                 checks.add(ours)
                 yield ours
             if tile.points is not None and count != tile.points:
@@ -189,16 +192,20 @@ class TileSource:
                 )
         self._info = replace(info, warnings=merge(info.warnings, said))
 
-    def _convert(
-        self, record: laspy.PackedPointRecord, header: laspy.LasHeader
-    ) -> laspy.PackedPointRecord:
+    def _convert(self, record: laspy.PackedPointRecord, place: int) -> laspy.PackedPointRecord:
+        header, names = self._tiles[place][1].header, self._names[place]
         ours = laspy.ScaleAwarePointRecord.zeros(len(record), header=self._header)
-        have = set(record.point_format.dimension_names)
-        for name in self._header.point_format.dimension_names:
-            if name in have and name not in "XYZ":
+        if record.point_format == self._header.point_format:
+            ours.array[:] = record.array
+        else:
+            have = set(record.point_format.standard_dimension_names)
+            wanted = set(self._header.point_format.standard_dimension_names)
+            for name in (wanted & have) - set("XYZ"):
                 ours[name] = np.asarray(record[name])
-        if "scan_angle_rank" in have and "scan_angle" in self._header.point_format.dimension_names:
-            ours["scan_angle"] = np.rint(np.asarray(record["scan_angle_rank"]) / 0.006)
+            if "scan_angle_rank" in have and "scan_angle" in wanted:
+                ours["scan_angle"] = np.rint(np.asarray(record["scan_angle_rank"]) / 0.006)
+            for theirs, name in names.items():
+                ours.array[name] = record.array[theirs]
         for axis, name in enumerate("XYZ"):
             values = record.array[name] * header.scales[axis] + header.offsets[axis]
             ints = np.rint((values - self._header.offsets[axis]) / self._header.scales[axis])
@@ -209,7 +216,7 @@ class TileSource:
         """About ``count`` points, each tile giving its share; see `Source.sample`."""
         total = max(self._info.points, 1)
         parts = []
-        for _, source in self._tiles:
+        for place, (_, source) in enumerate(self._tiles):
             share = source.info.points / total
             wanted = math.ceil(count * share)
             if not wanted:
@@ -218,7 +225,7 @@ class TileSource:
                 record = source.sample_within(wanted, math.ceil(SAMPLE_DECODE * share))
             else:
                 record = source.sample(wanted)
-            parts.append(record if self._same else self._convert(record, source.header))
+            parts.append(record if self._same else self._convert(record, place))
         arrays = [part.array for part in parts]
         dtype = self._header.point_format.dtype()
         array = np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
@@ -227,31 +234,11 @@ class TileSource:
         )
 
 
-def _union(headers: Sequence[laspy.LasHeader], first: laspy.LasHeader) -> laspy.LasHeader:
-    """A LAS 1.4 header with the fields of all ``headers``."""
-    names = {name for h in headers for name in h.point_format.standard_dimension_names}
-    kind = 8 if "nir" in names else 7 if "red" in names else 6
-    header = laspy.LasHeader(version="1.4", point_format=kind)
-    header.creation_date = first.creation_date
-    header.scales, header.offsets = first.scales.copy(), first.offsets.copy()
-    header.mins, header.maxs = np.array(first.mins), np.array(first.maxs)
-    header.point_count = first.point_count
-    header.global_encoding.value = first.global_encoding.value & 1
-    extras: dict[str, Any] = {}
-    for one in headers:
-        for dim in one.point_format.extra_dimensions:
-            extras.setdefault(dim.name, dim)
-    params = [
-        laspy.ExtraBytesParams(
-            dim.name, dim.dtype, dim.description, dim.offsets, dim.scales, dim.no_data
-        )
-        for dim in extras.values()
-        if dim.dtype is not None and (dim.num_elements <= 3 or dim.dtype.base == np.uint8)
-    ]
-    if params:
-        header.add_extra_dims(params)
-    header.vlrs.extend(vlr for vlr in first.vlrs if vlr.user_id == "LASF_Projection")
-    return header
+def _list(sentences: Sequence[str]) -> str:
+    """The first of ``sentences`` as parts of one."""
+    told = [one.rstrip(".") for one in sentences[:MAX_TOLD]]
+    more = len(sentences) - len(told)
+    return "; ".join([*told, f"and {more} more"] if more else told)
 
 
 def _gather(infos: Sequence[CloudInfo]) -> tuple[CloudWarning, ...]:
