@@ -42,7 +42,12 @@ def make_application(argv: Sequence[str] = ("oniyanma",)) -> QApplication:
     surface.setDepthBufferSize(24)
     surface.setSwapInterval(1)
     QSurfaceFormat.setDefaultFormat(surface)
+    # a line drawn by hand keeps every place the mouse was at, however slow the pictures are;
+    # the X11 platform switches it on again while the application is made
+    every_move = Qt.ApplicationAttribute.AA_CompressHighFrequencyEvents
+    QCoreApplication.setAttribute(every_move, False)
     app = QApplication(list(argv))
+    QCoreApplication.setAttribute(every_move, False)
     dress(app)
     return app
 

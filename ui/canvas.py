@@ -59,6 +59,9 @@ class Canvas(QOpenGLWidget):
         self._pressed = QPointF()
         self._fault = ""
         self._closed = False
+        self._stale = True  # the picture, against the one kept in the framebuffer
+        # what lies over the points is painted anew with every move; the points below it are kept
+        self.setUpdateBehavior(QOpenGLWidget.UpdateBehavior.PartialUpdate)
         self.setObjectName("canvas")
         self.setAccessibleName(tr("Point cloud view"))
         self.setMouseTracking(True)
@@ -94,7 +97,7 @@ class Canvas(QOpenGLWidget):
         """A gesture changed the live picture: draw it soon, with fewer points if need be."""
         self._moving_until = time.monotonic() + SETTLE_MS / 1000.0
         self._settle.start()
-        self.update()
+        self._redraw()
         self.wake()
 
     @property
@@ -107,6 +110,7 @@ class Canvas(QOpenGLWidget):
             self._pump.start(BUSY_MS)
 
     def _redraw(self, *_: object) -> None:
+        self._stale = True
         if not self._closed:
             self.update()
 
@@ -143,6 +147,7 @@ class Canvas(QOpenGLWidget):
         context = self.context()
         context.aboutToBeDestroyed.connect(self._context_gone)
         self._renderer = PointRenderer(_proc_address(context))
+        self._stale = True
 
     def _context_gone(self) -> None:
         if self._renderer is not None:
@@ -152,6 +157,7 @@ class Canvas(QOpenGLWidget):
             self.doneCurrent()
 
     def resizeGL(self, width: int, height: int) -> None:
+        self._stale = True  # the framebuffer is another one
         if self.bridge.state.clouds:
             self._size_soon.start()
         else:  # nothing that follows it lays anything out
@@ -162,9 +168,12 @@ class Canvas(QOpenGLWidget):
             return
         if self.bridge.scene.state.viewport != (self.width(), self.height()):
             self._size_soon.start()
+        moving = self.moving
+        if not (self._stale or moving or self.stats is None or self.stats.again):
+            return  # only what lies over it is painted anew
+        self._stale = False
         ratio = self.devicePixelRatioF()
         size = (round(self.width() * ratio), round(self.height() * ratio))
-        moving = self.moving
         # without a graphics card a whole picture takes long: at rest it is drawn in parts
         slow = self.stats is not None and self.stats.software
         theme = self.keeper.theme

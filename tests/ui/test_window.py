@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from oniyanma.ui.actions import BY_ID, ENTRIES
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -435,6 +436,55 @@ def test_with_nothing_selected_the_edit_is_grey_and_says_why(town: Any) -> None:
     action = town.window.actions_["edit.hide"]
     assert not action.isEnabled()
     assert "select something first" in action.toolTip()
+
+
+def test_a_quickly_drawn_lasso_keeps_every_corner(town: Any) -> None:
+    """Nothing is painted between the moves, and none of them is left out; the end counts too."""
+    compressed = Qt.ApplicationAttribute.AA_CompressHighFrequencyEvents
+    assert not QApplication.testAttribute(compressed)
+    (left, top), _, (right, bottom), _ = around(town, 0.4)
+    path = [(left, top), (right, top), (right, bottom), ((left + right) / 2, bottom)]
+    town.key(Qt.Key.Key_L)
+    places = [QPoint(round(x), round(y)) for x, y in path]
+    left_button, plain = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    end = QPoint(round(left), round(bottom))
+    QTest.mousePress(town.canvas, left_button, plain, places[0])
+    for place in places[1:]:
+        move = QMouseEvent(
+            QEvent.Type.MouseMove,
+            QPointF(place),
+            town.canvas.mapToGlobal(QPointF(place)),
+            Qt.MouseButton.NoButton,
+            Qt.MouseButton.LeftButton,
+            Qt.KeyboardModifier.NoModifier,
+        )
+        QApplication.postEvent(town.canvas, move)
+    QApplication.sendPostedEvents(town.canvas)
+    QTest.mouseRelease(town.canvas, left_button, plain, end)
+    assert [name for name, _, _ in town.spy.calls] == ["selectPolygon"]
+    assert town.spy.calls[-1][1]["points"] == [[p.x(), p.y()] for p in [*places, end]]
+
+
+def test_following_the_cursor_with_a_tool_paints_no_points(
+    town: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from oniyanma.ui import overlay
+
+    town.settle()
+    painted: list[Any] = []
+    drawn: list[Any] = []
+    real = overlay.draw
+    monkeypatch.setattr(overlay, "draw", lambda *args: (drawn.append(args), real(*args)))
+    town.canvas.painted.connect(painted.append)
+    before = town.canvas.grabFramebuffer()
+    for count in range(1, 4):
+        town.window.overlay.update()
+        town.qtbot.waitUntil(lambda count=count: len(drawn) >= count)
+    after = town.canvas.grabFramebuffer()
+    town.canvas.painted.disconnect(painted.append)
+    assert painted == []
+    assert after == before  # it was kept
+    assert colors_of(after) > 50
 
 
 # --- tools ---------------------------------------------------------------------------------------

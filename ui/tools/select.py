@@ -160,8 +160,8 @@ class LassoTool(_ScreenTool):
 
     def move(self, event: QMouseEvent) -> None:
         self.cursor = event.position()
-        left = bool(event.buttons() & Qt.MouseButton.LeftButton)
-        if left and self.freehand and self.pressed is not None:
+        held = (event.buttons() | event.button()) & Qt.MouseButton.LeftButton
+        if held and self.freehand and self.pressed is not None:
             far = (self.cursor - self.pressed).manhattanLength() > DRAG
             if (self.drawing or far) and len(self.points) >= 1:
                 self.drawing = self.drawing or len(self.points) == 1
@@ -170,9 +170,12 @@ class LassoTool(_ScreenTool):
         self._look(event)
 
     def release(self, event: QMouseEvent) -> None:
+        self.move(event)  # the place of letting go counts, even where no move came before it
         self.pressed = None
         if self.drawing:
             self.drawing = False
+            if self.points[-1] != event.position():
+                self.points.append(event.position())
             self.finish(event.modifiers())
             self.host.refresh()
 
