@@ -132,7 +132,7 @@ def main() -> None:
             f"plain read of the rows {plain * 1e3:.0f} ms",
         },
         {
-            "what": "the same with its session, the cloud of 342,000 points open, ready for commands",
+            "what": "the same with its session, cloud of 342,000 points, ready for commands",
             "figure": f"{ready * 1e3:.0f} ms; without {ready_few * 1e3:.0f} ms",
             "aim": f"at most 1.5 × without + plain read = {aim * 1e3:.0f} ms",
             "holds": ready <= aim,
