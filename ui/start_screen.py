@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QPixmap
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -24,7 +24,9 @@ from .text import tr
 
 COLUMNS = 3
 ROWS = 2
-THUMB = QSize(208, 116)
+THUMB = QSize(208, 130)  # 16:10
+CARD = QSize(THUMB.width() + 2, THUMB.height() + 58)
+ROOM = 392  # what stands above and below the cards
 
 
 def dropped_paths(event: QDropEvent | QDragEnterEvent) -> list[str]:
@@ -39,7 +41,8 @@ class RecentCard(QPushButton):
     def __init__(self, path: str, thumbnail: Path | None) -> None:
         super().__init__()
         self.setObjectName("recent")
-        self.setFixedSize(THUMB.width() + 2, THUMB.height() + 58)
+        self.setMaximumSize(CARD)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(tr("Open {name}", name=Path(path).name))
         self.setToolTip(path)
         column = QVBoxLayout(self)
@@ -77,6 +80,10 @@ class RecentCard(QPushButton):
         for widget in (picture, name, folder):
             widget.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
             column.addWidget(widget)
+
+    def sizeHint(self) -> QSize:
+        """A button would ask for a line of text only, whatever lies in it."""
+        return CARD
 
 
 class StartScreen(QWidget):
@@ -149,7 +156,7 @@ class StartScreen(QWidget):
         tip.addStretch(1)
 
         column = QWidget()
-        column.setFixedWidth((THUMB.width() + 2) * COLUMNS + 16 * (COLUMNS - 1))
+        column.setFixedWidth(CARD.width() * COLUMNS + 16 * (COLUMNS - 1))
         middle = QVBoxLayout(column)
         middle.setContentsMargins(0, 0, 0, 0)
         middle.setSpacing(16)
@@ -180,6 +187,20 @@ class StartScreen(QWidget):
             card = RecentCard(path, thumbnail)
             card.clicked.connect(lambda _=False, path=path: self.chosen.emit(path))
             self.grid.addWidget(card, place // COLUMNS, place % COLUMNS)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Whole rows only: a low window shows one."""
+        rows = max(1, (self.height() - ROOM) // (CARD.height() + self.grid.spacing()))
+        for place in range(self.grid.count()):
+            item = self.grid.itemAt(place)
+            card = item.widget() if item is not None else None
+            if card is not None:
+                card.setVisible(place // COLUMNS < rows)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if dropped_paths(event):

@@ -11,7 +11,7 @@ from PySide6.QtGui import QImage
 
 from .settings import config_folder
 
-SIZE = QSize(416, 232)  # twice the card's, for dense screens
+SIZE = QSize(416, 260)  # twice the card's, for dense screens
 
 
 class Thumbnails:

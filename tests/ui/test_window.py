@@ -785,3 +785,29 @@ def test_the_picture_fills_its_place_on_the_screen(desk_of: Make, village: Path)
         return all(abs(a - b) <= 6 for a, b in near)
 
     desk.qtbot.waitUntil(shown, timeout=5000)
+
+
+def test_the_cards_of_files_opened_last_show_picture_name_and_folder_whole(desk_of: Make) -> None:
+    from oniyanma.ui.start_screen import RecentCard
+    from PySide6.QtWidgets import QLabel
+
+    desk = desk_of()
+    folder = "/surveys/" + "a very long folder name/" * 4
+    files = [(f"{folder}{'tile-' * 12}{n}.laz", None) for n in range(6)]
+    desk.window.start.show_recent(files)
+    for size in ((1280, 800), (960, 600), (1400, 1000)):
+        desk.window.resize(*size)
+        desk.qtbot.waitUntil(lambda size=size: desk.window.height() == size[1])
+        QApplication.processEvents()
+        cards = [c for c in desk.window.start.findChildren(RecentCard) if c.isVisible()]
+        assert len(cards) in (3, 6)
+        for card in cards:
+            picture, name, place = card.findChildren(QLabel)
+            assert picture.width() / picture.height() == pytest.approx(1.6)
+            for label in (name, place):
+                assert "…" in label.text()
+                assert label.fontMetrics().horizontalAdvance(label.text()) <= card.width() - 20
+                assert label.height() >= label.fontMetrics().height()
+            last = place.geometry().bottom()
+            assert picture.geometry().bottom() < name.y() < place.y() < last < card.height()
+    assert len(cards) == 6
