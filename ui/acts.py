@@ -219,8 +219,9 @@ class Acts:
             say(text, kind="done")
         if command == "openCloud":
             self.window.settings.add_recent(self._path_of(args))
-        if command in ("saveProject", "openProject") and args.get("path"):
-            self.window.settings.add_recent(str(args["path"]))
+        # unsaved work that is taken up again has no place of its own yet
+        if command in ("saveProject", "openProject") and self.bridge.committed.project.path:
+            self.window.settings.add_recent(self.bridge.committed.project.path)
         if command in ("addMeasurement", "addFinding") and self.window.docks:
             name = "measures" if command == "addMeasurement" else "findings"
             self.window.docks[name].raise_()

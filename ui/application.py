@@ -14,7 +14,7 @@ from PySide6.QtGui import QSurfaceFormat
 from PySide6.QtWidgets import QApplication
 
 from oniyanma.registry.actor import Actor
-from oniyanma.scene.project import recoverable
+from oniyanma.scene.project import Recovery, recoverable
 
 from . import theme as themes
 from .bridge import Bridge
@@ -106,14 +106,27 @@ def offer_recovery(window: Window) -> None:
             continue
         window.notice.add(
             tr(
-                "Unsaved work from {time}: {clouds}, {edits} edits.",
+                "Unsaved work from {time}: {clouds}, {work}.",
                 time=left.time.replace("T", " ")[:16],
                 clouds=", ".join(left.clouds) or tr("no cloud"),
-                edits=integer(left.edits),
+                work=_work_of(left),
             ),
             details=left.path,
             acts=[(tr("Open it"), partial(window.acts.open_path, left.path))],
         )
+
+
+def _work_of(left: Recovery) -> str:
+    """How many edits are in force and how many records there are, in words."""
+    edits = tr("1 edit") if left.edits == 1 else tr("{n} edits", n=integer(left.edits))
+    if not left.records:
+        return edits if left.edits else tr("every edit undone")
+    records = (
+        tr("1 measurement or finding")
+        if left.records == 1
+        else tr("{n} measurements and findings", n=integer(left.records))
+    )
+    return ", ".join(([edits] if left.edits else []) + [records])
 
 
 def run(session: Any, files: Sequence[str] = (), *, console: Any = None) -> int:

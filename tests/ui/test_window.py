@@ -754,17 +754,24 @@ def test_unsaved_work_of_an_earlier_session_is_offered_in_a_line(
 
     lasso(fresh_town)
     fresh_town.key(Qt.Key.Key_H)
+    lasso(fresh_town, 0.2)
+    fresh_town.key(Qt.Key.Key_H)
+    fresh_town.key(Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     close_desk(fresh_town)
     again = desk_of()
     notice = again.window.notice
     assert "Unsaved work" in notice.text.text()
+    assert notice.text.text().endswith("village.las, 1 edit.")  # of two, one is undone
+    recent = again.window.settings.recent_files()
     assert again.dialogs.asked == []
     (button,) = [
         widget for widget in notice.findChildren(QAbstractButton) if widget.text() == "Open it"
     ]
     again.qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     again.settle()
-    assert [event.command for event in again.state.events] == ["hideSelection"]
+    assert [event.command for event in again.state.events][0] == "hideSelection"
+    assert len(again.window.bridge.edits_in_force()) == 1
+    assert again.window.settings.recent_files() == recent  # the recovery's own path is nobody's
 
 
 def test_the_picture_fills_its_place_on_the_screen(desk_of: Make, village: Path) -> None:

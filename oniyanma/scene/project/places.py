@@ -10,6 +10,7 @@ from pathlib import Path
 
 import platformdirs
 
+from oniyanma.scene.history import active_edits
 from oniyanma.scene.project import rows, schema
 from oniyanma.scene.project.errors import ProjectError
 from oniyanma.scene.project.file import reading, remove_project
@@ -44,7 +45,7 @@ class Recovery:
     """Unsaved work a session left behind. Open it with `openProject` and its ``path``.
 
     ``origin``: the project it was a copy of, if it was one. ``problem``: why it can't be read;
-    then the counts are 0.
+    then the counts are 0. ``edits``: the steps whose point edits are in force, not those undone.
     """
 
     path: str
@@ -92,10 +93,10 @@ def _describe(path: Path) -> Recovery | None:
                 return None
             count = {
                 table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-                for table in (*rows.RECORDS, "events")
+                for table in rows.RECORDS
             }
+            edits = len({event.seq for event, _ in active_edits(rows.events(connection))})
             clouds = tuple(entry.name for entry in rows.known_sources(connection))
     except (ProjectError, ValueError, OSError) as error:
         return Recovery(str(path), "", problem=str(error))
-    edits = count.pop("events")
     return Recovery(str(path), time, clouds, edits, sum(count.values()), origin=facts.get("origin"))

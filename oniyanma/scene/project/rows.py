@@ -58,6 +58,19 @@ def load(connection: sqlite3.Connection) -> SceneState:
         raise ProjectError(f"The project is damaged: {error}; open a copy from before.") from error
 
 
+def events(connection: sqlite3.Connection) -> tuple[Event, ...]:
+    """The steps, undos and redos of a project, in their order.
+
+    Raises ProjectError for rows that are not what this version writes.
+    """
+    blobs = dict(connection.execute("SELECT hash, data FROM blobs"))
+    try:
+        bodies = _bodies(connection, "SELECT body FROM events ORDER BY seq")
+        return tuple(loads_many(Event, bodies, blobs))
+    except CodecError as error:
+        raise ProjectError(f"The project is damaged: {error}; open a copy from before.") from error
+
+
 def known_sources(connection: sqlite3.Connection) -> tuple[CloudEntry, ...]:
     """Every cloud the project ever had, also closed ones: their edits are still here."""
     return tuple(
