@@ -100,7 +100,7 @@ def convert_main(argv: Sequence[str]) -> int:
             return REFUSED
     bar.end()
     for warning in result.warnings:
-        sys.stderr.write(f"oniyanma: {warning.message} ({warning.code})\n")
+        sys.stderr.write(f"warning {warning.code}: {warning.message}\n")
     sys.stdout.write(f"{options.target}: {result.points} points\n")
     return 0
 

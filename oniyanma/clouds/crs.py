@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 import laspy
@@ -79,6 +80,43 @@ def crs_from_pyproj(crs: CRS, wkt: str | None = None) -> Crs:
         vertical=_axis_unit(crs, vertical=True),
         geographic=geographic,
     )
+
+
+def is_known(crs: Crs) -> bool:
+    """Whether the file names a system; units alone name none."""
+    return crs.name != "unknown" or crs.epsg is not None
+
+
+def crs_title(crs: Crs) -> str:
+    """What to call ``crs`` in a sentence: its name, and the EPSG code that tells it apart."""
+    return f"{crs.name} (EPSG:{crs.epsg})" if crs.epsg is not None else crs.name
+
+
+@lru_cache(maxsize=1024)
+def same_crs(one: Crs, other: Crs) -> bool:
+    """Whether coordinates of both mean the same places, as far as the files tell.
+
+    Two unknown systems are the same, a known and an unknown one are not. A vertical system that
+    only one of them names makes no difference; units that both name do.
+    """
+    if one == other:
+        return True
+    if not is_known(one) or not is_known(other):
+        return is_known(one) == is_known(other)
+    for ours, theirs in ((one.horizontal, other.horizontal), (one.vertical, other.vertical)):
+        if UNKNOWN_UNIT not in (ours, theirs) and ours != theirs:
+            return False
+    (plain, _, height), (plain2, _, height2) = (c.name.partition(" + ") for c in (one, other))
+    if height and height2 and height != height2:
+        return False
+    if one.epsg is not None and other.epsg is not None:
+        return one.epsg == other.epsg
+    if one.wkt is None or other.wkt is None:
+        return plain == plain2
+    try:
+        return one.wkt == other.wkt or bool(CRS(one.wkt).equals(CRS(other.wkt)))
+    except CRSError:
+        return plain == plain2
 
 
 def crs_from_wkt(text: str) -> tuple[Crs, list[CloudWarning]]:
@@ -183,6 +221,7 @@ def crs_from_geo_keys(keys: GeoKeys) -> tuple[Crs, list[CloudWarning]]:
                     f"{crs.horizontal.name}; the key is used.",
                 )
             )
+            crs = replace(crs, wkt=None)  # it would say the other unit wherever it is written
         crs = replace(crs, horizontal=linear)
     if crs.geographic and crs.horizontal == UNKNOWN_UNIT:
         crs = replace(crs, horizontal=DEGREE)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from oniyanma.clouds.atomic import AtomicFile
 from oniyanma.clouds.checks import PointChecks
+from oniyanma.clouds.crs import crs_title, same_crs
 from oniyanma.clouds.export_text import CsvWriter, PlyWriter
 from oniyanma.clouds.index.build import build_copc
 from oniyanma.clouds.index.crew import Cancelled
@@ -27,7 +28,7 @@ from oniyanma.clouds.index.spill import disk_error
 from oniyanma.clouds.index.writer import Totals
 from oniyanma.clouds.lasfront import front_of, raise_format, raised_format
 from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning, Source
-from oniyanma.clouds.sources.tiles import Tile, TileSource
+from oniyanma.clouds.sources.tiles import Tile, TileSource, systems_of
 
 Edit = Callable[
     [laspy.PackedPointRecord, laspy.LasHeader],
@@ -37,6 +38,7 @@ Progress = Callable[[float, str], None]
 
 FORMATS = ("las", "laz", "copc", "ply", "csv")
 CHUNK = 500_000
+CARRIED = frozenset({"points_missing", "tile_refused", "tiles_crs_differ", "tiles_differ"})
 LOSSY_IN_LAZ = frozenset({9, 10})
 """lazrs 0.8 does not give back the waveform fields of these formats as they were."""
 
@@ -121,6 +123,7 @@ def export(
     if not sources:
         raise CloudError("there is no cloud to export; open one first.")
     _check_target(sources, path, overwrite)
+    _check_systems(sources)
     source = sources[0] if len(sources) == 1 else _merged(sources)
     plan = _plan(source, edit, needs_class, progress, cancelled)
     try:
@@ -134,8 +137,7 @@ def export(
             out.commit()
     except OSError as error:
         raise disk_error(error, str(path)) from None
-    found = [w for w in source.info.warnings if w.code == "points_missing"]
-    return ExportResult(points, (*plan.warnings, *found))
+    return ExportResult(points, (*plan.warnings, *_told(source.info)))
 
 
 def _check_target(sources: Sequence[Source], path: Path, overwrite: bool) -> None:
@@ -152,7 +154,21 @@ def _check_target(sources: Sequence[Source], path: Path, overwrite: bool) -> Non
                 f"{path} is an open cloud's own file, which is never written; choose another name."
             )
     if not overwrite:
-        raise CloudError(f"{path} exists already; choose another name or allow overwriting.")
+        raise CloudError(
+            f"{path} exists already; choose another name or allow overwriting (overwrite, on the "
+            "command line --overwrite)."
+        )
+
+
+def _check_systems(sources: Sequence[Source]) -> None:
+    """Refuses what would put coordinates of different systems side by side in one file."""
+    found = [named for source in sources for named in systems_of(source)]
+    for name, crs in found[1:]:
+        if not same_crs(crs, found[0][1]):
+            raise CloudError(
+                f"{found[0][0]} is in {crs_title(found[0][1])} and {name} in {crs_title(crs)}, and "
+                "a file holds one coordinate system; write each to a file of its own."
+            )
 
 
 def _merged(sources: Sequence[Source]) -> Source:
@@ -306,8 +322,12 @@ def _write_copc(plan: _Plan, path: Path, memory: int, workers: int) -> ExportRes
         workers=workers,
         evlrs=True,
     )
-    found = [w for w in result.info.warnings if w.code == "points_missing"]
-    return ExportResult(result.points, (*plan.warnings, *found))
+    return ExportResult(result.points, (*plan.warnings, *_told(result.info)))
+
+
+def _told(info: CloudInfo) -> list[CloudWarning]:
+    """What of the sources' oddities makes the file written another than may be thought."""
+    return [w for w in info.warnings if w.code in CARRIED]
 
 
 def totals_of(checks: PointChecks) -> Totals:

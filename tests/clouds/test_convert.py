@@ -49,6 +49,7 @@ def test_what_is_refused_says_why_with_status_3(tmp_path, capsys):
         assert told.out == "" and told.err.startswith("oniyanma: ") and told.err.count("\n") == 1
     assert convert_main([str(source), str(tmp_path / "b.laz")]) == 0
     assert convert_main([str(source), str(tmp_path / "b.laz")]) == 3
+    assert "--overwrite" in capsys.readouterr().err
     assert convert_main([str(source), str(tmp_path / "b.laz"), "--overwrite"]) == 0
 
 

@@ -13,9 +13,18 @@ from hypothesis import strategies as st
 from laspy.vlrs.known import WktCoordinateSystemVlr
 from pyproj import CRS
 
-from oniyanma.clouds.crs import crs_from_geo_keys, crs_from_wkt, read_geo_keys, settle
+from oniyanma.clouds.crs import (
+    crs_from_geo_keys,
+    crs_from_pyproj,
+    crs_from_wkt,
+    read_geo_keys,
+    same_crs,
+    settle,
+)
+from oniyanma.clouds.export import export
 from oniyanma.clouds.inspect import inspect
-from oniyanma.clouds.model import UNKNOWN_CRS, Crs
+from oniyanma.clouds.model import FOOT, METRE, UNKNOWN_CRS, Crs
+from oniyanma.clouds.open import open_source
 from tests.clouds.making import codes, write_las
 from tests.support import shared
 
@@ -175,3 +184,33 @@ def test_no_wkt_raises(text: str) -> None:
     """Any text gives a CRS, known or not."""
     crs, _ = crs_from_wkt(text)
     assert crs.epsg is None or crs.name != "unknown"
+
+
+def of(text: str) -> Crs:
+    return crs_from_pyproj(CRS(text))
+
+
+def test_systems_are_the_same_however_they_are_written() -> None:
+    """By code, by definition without its code, with a vertical system that the other lacks."""
+    utm = of("EPSG:25832")
+    bare = CRS(CRS("EPSG:25832").to_wkt("WKT1_GDAL").replace(',AUTHORITY["EPSG","25832"]', ""))
+    assert crs_from_pyproj(bare).epsg is None
+    assert same_crs(utm, crs_from_pyproj(bare)) and same_crs(utm, of("EPSG:25832+5941"))
+    assert same_crs(UNKNOWN_CRS, Crs(horizontal=METRE))
+
+
+def test_systems_differ_by_zone_by_unit_and_by_height() -> None:
+    """And a known one from an unknown one."""
+    utm = of("EPSG:25832")
+    others = [of("EPSG:25833"), Crs("a", 25832, None, FOOT, FOOT), UNKNOWN_CRS]
+    assert not any(same_crs(utm, other) or same_crs(other, utm) for other in others)
+    assert not same_crs(of("EPSG:25832+5941"), of("EPSG:25832+5783"))
+
+
+def test_a_unit_key_that_contradicts_its_system_holds_in_a_copy(tmp_path: Path) -> None:
+    """COPC wants WKT, but the WKT of the code would say metres where the key says feet."""
+    source = las_with(tmp_path / "a.las", geo(k1024=1, k3072=26995, k3076=9003))
+    export([open_source(source)], tmp_path / "a.copc.laz", workers=0)
+    for path in (source, tmp_path / "a.copc.laz"):
+        info = inspect(path)
+        assert (info.crs.epsg, info.crs.horizontal.name) == (26995, "ftUS")

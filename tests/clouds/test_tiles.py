@@ -10,11 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyproj import CRS
 
+from oniyanma.clouds.convert import convert_main
+from oniyanma.clouds.export import export
 from oniyanma.clouds.inspect import inspect
 from oniyanma.clouds.open import open_source
 from tests.clouds.making import codes, message, read, write_las
 from tests.support import shared
+
+KINDS = ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8"]
 
 
 def with_extra(path: Path, name: str, kind: str, values: Any, **facts: Any) -> Path:
@@ -55,7 +60,7 @@ def test_extra_dimensions_of_one_name_and_different_scale_are_both_kept(tmp_path
 @settings(max_examples=25, deadline=None)
 @given(
     kinds=st.lists(
-        st.sampled_from(["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8"]),
+        st.sampled_from(KINDS),
         min_size=2,
         max_size=4,
     )
@@ -96,3 +101,56 @@ def test_tiles_of_one_format_and_different_scale_keep_their_values(tmp_path: Pat
     points = read(open_source(tmp_path))
     assert points["intensity"][:10].tolist() == [9] * 10
     assert points["user_data"][10:].tolist() == [5] * 10
+
+
+def in_system(path: Path, epsg: int | None, **more: Any) -> Path:
+    """A small LAS in the coordinate system of that code; None: in one it does not name."""
+    las = laspy.read(str(write_las(path, 5, **more)))
+    if epsg is not None:
+        las.header.add_crs(CRS.from_epsg(epsg))
+    las.write(str(path))
+    return path
+
+
+def test_a_known_system_wins_over_an_unknown_one(tmp_path: Path) -> None:
+    """Whichever tile is the first; and the records that name it go into what is written."""
+    in_system(tmp_path / "a.las", None)
+    in_system(tmp_path / "b.las", 25832)
+    info = inspect(tmp_path)
+    assert info.crs.epsg == 25832 and "crs_unknown" not in codes(info)
+    assert message(info, "tiles_crs_differ").startswith("1 of 2 tiles names no coordinate system")
+    for name in ("all.las", "all.copc.laz"):
+        target = tmp_path / "out" / name
+        target.parent.mkdir(exist_ok=True)
+        result = export([open_source(tmp_path)], target, workers=0)
+        assert "tiles_crs_differ" in {warning.code for warning in result.warnings}
+        assert inspect(target).crs.epsg == 25832
+
+
+@pytest.mark.parametrize("formats", [(7, 7), (6, 7)])
+def test_clouds_of_two_systems_are_not_written_into_one_file(
+    tmp_path: Path, formats: tuple[int, int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither two files nor a folder of them; the sentence names both systems."""
+    folder = tmp_path / "tiles"
+    folder.mkdir()
+    one = in_system(folder / "a.las", 25832, point_format=formats[0])
+    two = in_system(folder / "b.las", 25833, point_format=formats[1])
+    target = tmp_path / "both.copc.laz"
+    for sources in ([one, two], [folder]):
+        assert convert_main([*map(str, sources), str(target)]) == 3
+        out, err = capsys.readouterr()
+        assert out == "" and err.count("\n") == 1 and not target.exists()
+        assert "EPSG:25832" in err and "EPSG:25833" in err and "a file of its own" in err
+    assert inspect(folder).crs.epsg == 25832
+    assert "2 coordinate systems" in message(inspect(folder), "tiles_crs_differ")
+
+
+def test_a_known_and_an_unknown_system_are_merged_with_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line for each warning on standard error: its code, then its sentence."""
+    one, two = in_system(tmp_path / "a.las", None), in_system(tmp_path / "b.las", 25832)
+    assert convert_main([str(one), str(two), str(tmp_path / "c.las")]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(": ")[0] for line in lines] == ["warning tiles_crs_differ"]

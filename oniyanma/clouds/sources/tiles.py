@@ -18,12 +18,14 @@ import laspy
 import numpy as np
 
 from oniyanma.clouds.checks import PointChecks, merge
-from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning, Source
+from oniyanma.clouds.crs import crs_title, is_known, same_crs
+from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning, Crs, Source
 from oniyanma.clouds.sources.columns import KEPT, ColumnSource, fit_scale
 from oniyanma.clouds.sources.las import LasSource, dimensions_of, vec3
 from oniyanma.clouds.sources.union import Names, union
 
 SAMPLE_DECODE = 3_000_000
+PROJECTION = "LASF_Projection"
 MAX_TOLD = 3  # tiles named in one warning
 
 
@@ -63,6 +65,7 @@ class TileSource:
                 )
             )
         self._names: list[Names] = [{} for _ in self._tiles]  # filled where formats differ
+        self._systems = _systems([source for _, source in self._tiles])
         self._header, self._same = self._common_header(said)
         self._info = self._first_info(path, kind, said, facts)
 
@@ -76,6 +79,11 @@ class TileSource:
         """Facts of all tiles together."""
         return self._info
 
+    @property
+    def systems(self) -> tuple[tuple[str, Crs], ...]:
+        """The different coordinate systems that tiles name, each with the first such tile."""
+        return self._systems
+
     def close(self) -> None:
         """Close every tile."""
         for _, source in self._tiles:
@@ -86,6 +94,11 @@ class TileSource:
         first = headers[0]
         header = deepcopy(first)
         header.point_count = sum(source.info.points for _, source in self._tiles)
+        lead = self._lead().header
+        if lead is not first:
+            keep = [vlr for vlr in header.vlrs if vlr.user_id != PROJECTION]
+            header.vlrs[:] = keep + [vlr for vlr in lead.vlrs if vlr.user_id == PROJECTION]
+            header.global_encoding.wkt = lead.global_encoding.wkt
         same = all(
             h.point_format == first.point_format
             and np.array_equal(h.scales, first.scales)
@@ -128,15 +141,10 @@ class TileSource:
         infos = [source.info for _, source in self._tiles]
         header = self._header
         first = next((info for info in infos if info.points), infos[0])
-        names = {info.crs.name for info in infos}
-        if len(names) > 1:
-            said.append(
-                CloudWarning(
-                    "tiles_crs_differ",
-                    f"The tiles name {len(names)} coordinate systems ({', '.join(sorted(names))}); "
-                    f"{first.crs.name} is taken for all.",
-                )
-            )
+        crs = self._lead().info.crs
+        odd = self._crs_warning(crs)
+        if odd is not None:
+            said.append(odd)
         points = sum(info.points for info in infos)
         hashed = hashlib.sha256("".join(info.header_hash for info in infos).encode())
         return replace(
@@ -151,13 +159,46 @@ class TileSource:
             bounds_max=vec3(header.maxs) if points else None,
             scale=vec3(header.scales),
             offset=vec3(header.offsets),
-            crs=facts.pop("crs", first.crs),
+            crs=crs,
             dimensions=dimensions_of(header),
             point_format=header.point_format.id,
-            warnings=merge(_gather(infos), said + facts.pop("warnings", [])),
+            warnings=merge(self._told_by_tiles(), said + facts.pop("warnings", [])),
             header_hash=hashed.hexdigest(),
             extra={"tiles": len(infos), **facts},
         )
+
+    def _lead(self) -> Source:
+        """The tile whose coordinate system is that of all: the first with points that has one."""
+        sources = [source for _, source in self._tiles]
+        return min(sources, key=lambda s: (not is_known(s.info.crs), not s.info.points))
+
+    def _crs_warning(self, crs: Crs) -> CloudWarning | None:
+        """What to say where the tiles are not all in ``crs``."""
+        infos = [source.info for _, source in self._tiles]
+        nameless = sum(not is_known(info.crs) for info in infos)
+        if len(self._systems) > 1:
+            titles = list(dict.fromkeys(crs_title(one) for _, one in self._systems))
+            more = f" and {len(titles) - MAX_TOLD} more" if len(titles) > MAX_TOLD else ""
+            none = f", {nameless} of {len(infos)} name none" if nameless else ""
+            return CloudWarning(
+                "tiles_crs_differ",
+                f"The tiles are in {len(self._systems)} coordinate systems "
+                f"({', '.join(titles[:MAX_TOLD])}{more}){none}; {crs_title(crs)} is taken for "
+                "all, and nothing is reprojected.",
+            )
+        if self._systems and nameless:
+            names = "names" if nameless == 1 else "name"
+            return CloudWarning(
+                "tiles_crs_differ",
+                f"{nameless} of {len(infos)} tiles {names} no coordinate system; "
+                f"{crs_title(crs)}, which the others name, is taken for all.",
+            )
+        return None
+
+    def _told_by_tiles(self) -> list[CloudWarning]:
+        """The tiles' own warnings, but not that one names no system where that of others counts."""
+        told = _gather([source.info for _, source in self._tiles])
+        return [w for w in told if w.code != "crs_unknown" or not self._systems]
 
     def records(self, chunk_size: int = 1_000_000) -> Iterator[laspy.PackedPointRecord]:
         """Every point of every tile; see `Source.records`."""
@@ -174,7 +215,7 @@ class TileSource:
                 wrong.append(f"{tile.name} should hold {tile.points:,} points and holds {count:,}")
         info = checks.apply(replace(self._info, bounds_min=None, bounds_max=None))
         known = [source.info for _, source in self._tiles]
-        said = list(_gather(known))
+        said = self._told_by_tiles()
         if wrong:
             said.append(
                 CloudWarning(
@@ -232,6 +273,22 @@ class TileSource:
         return laspy.ScaleAwarePointRecord(
             array, self._header.point_format, self._header.scales, self._header.offsets
         )
+
+
+def _systems(sources: Sequence[Source]) -> tuple[tuple[str, Crs], ...]:
+    found: list[tuple[str, Crs]] = []
+    for source in sources:
+        for name, crs in systems_of(source):
+            if not any(same_crs(crs, other) for _, other in found):
+                found.append((name, crs))
+    return tuple(found)
+
+
+def systems_of(source: Source) -> tuple[tuple[str, Crs], ...]:
+    """The different coordinate systems that ``source`` names, each with the file that does."""
+    if isinstance(source, TileSource):
+        return source.systems
+    return ((source.info.name, source.info.crs),) if is_known(source.info.crs) else ()
 
 
 def _list(sentences: Sequence[str]) -> str:

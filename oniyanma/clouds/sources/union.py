@@ -13,6 +13,7 @@ import laspy
 import numpy as np
 from laspy.point.dims import DimensionInfo
 
+WKT = 2112  # the record of user LASF_Projection with a coordinate system as WKT
 MAX_NAME = 32  # bytes of an extra dimension's name (LAS 1.4 R15, table 24)
 
 Names = Mapping[str, str]
@@ -75,7 +76,9 @@ def union(
     ]
     if params:
         header.add_extra_dims(params)
-    header.vlrs.extend(vlr for vlr in first.vlrs if vlr.user_id == "LASF_Projection")
+    projection = [vlr for vlr in first.vlrs if vlr.user_id == "LASF_Projection"]
+    header.vlrs.extend(projection)
+    header.global_encoding.wkt = any(vlr.record_id == WKT for vlr in projection)
     return header, names, given
 
 
