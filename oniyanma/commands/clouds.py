@@ -66,7 +66,7 @@ def _cloud_json(call: Call, entry: CloudEntry) -> dict[str, Any]:
         "crs": {"name": info.crs.name, "epsg": info.crs.epsg},
         "unit": info.crs.horizontal.name,
         "state": cloud.state,
-        "warnings": len(info.warnings),
+        "warnings": len(call.scene.cloud_info(entry.id).warnings),
     }
     if cloud.state == "indexing":
         facts |= {"progress": round(cloud.progress, 4), "stage": cloud.stage}
@@ -87,7 +87,7 @@ def _info(call: Call, args: Args) -> Outcome:
             reason = call.scene.missing.get(id, "The cloud is not open.")
             clouds.append({"id": id, "state": "failed", "reason": reason})
         else:
-            clouds.append({"id": id, "state": cloud.state, **info_json(cloud.info)})
+            clouds.append({"id": id, "state": cloud.state, **info_json(call.scene.cloud_info(id))})
     if len(clouds) == 1:
         return Outcome(clouds[0])
     note = {} if clouds else {"note": "No cloud is open and visible (openCloud opens one)"}
@@ -135,7 +135,10 @@ def _opened(call: Call, cloud: Any, path: str, append: bool) -> Outcome:
         "format": info.format,
         "points": info.points,
         "state": cloud.state,
-        "warnings": [{"code": w.code, "message": w.message} for w in info.warnings],
+        "warnings": [
+            {"code": w.code, "message": w.message}
+            for w in call.scene.clouds.info(cloud.id, state.clouds).warnings
+        ],
     }
     if cloud.state == "indexing" and not call.scene.inline:
         answer["job"] = _index_job(call, cloud.id, cloud).id

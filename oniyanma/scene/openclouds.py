@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from oniyanma.clouds.model import CloudError, CloudInfo, NodeFailed, NodeId, NodePoints
+from oniyanma.clouds.crs import crs_title, is_known, same_crs
+from oniyanma.clouds.model import (
+    CloudError,
+    CloudInfo,
+    CloudWarning,
+    Crs,
+    NodeFailed,
+    NodeId,
+    NodePoints,
+)
 from oniyanma.clouds.store import Cloud
 from oniyanma.scene.camera import Bounds, as_vec3
 from oniyanma.scene.project.sources import header_hash
@@ -44,14 +54,32 @@ class OpenClouds:
         self.reserved: set[str] = set()
         self._missed: dict[str, str] = {}  # paths of the missing
         self._infos: dict[str, CloudInfo] = {}
+        # clouds in another system than the scene's: own facts, the scene's system, facts told
+        self._odd: dict[str, tuple[CloudInfo, Crs, CloudInfo]] = {}
 
     def get(self, id: str) -> Cloud | None:
         """An open cloud; None where it is missing."""
         found: Cloud | None = self.store.clouds.get(id)
         return found
 
-    def info(self, id: str) -> CloudInfo:
-        """Facts of a cloud of the scene. KeyError where it is not open."""
+    def info(self, id: str, entries: Sequence[CloudEntry] = ()) -> CloudInfo:
+        """Facts of a cloud. KeyError where it is not open.
+
+        ``entries``: the scene's clouds, whose first open one gives the scene its coordinate
+        system; a cloud in another is warned of (``scene_crs_differs``).
+        """
+        info = self._own_info(id)
+        first = next((entry.id for entry in entries if entry.id in self._infos), id)
+        scene = self._own_info(first).crs
+        if first == id or same_crs(info.crs, scene):
+            return info
+        known = self._odd.get(id)
+        if known is None or known[0] is not info or known[1] != scene:
+            warnings = (*info.warnings, _differs(info, scene))
+            known = self._odd[id] = info, scene, replace(info, warnings=warnings)
+        return known[2]
+
+    def _own_info(self, id: str) -> CloudInfo:
         cloud = self.get(id)
         if cloud is not None:
             self._infos[id] = cloud.info
@@ -122,6 +150,7 @@ class OpenClouds:
         for id in closed:
             self.store.close_cloud(id)
             self._infos.pop(id, None)
+            self._odd.pop(id, None)
         self.missing = {
             id: why for id, why in self.missing.items() if self._missed.get(id) == keep.get(id)
         }
@@ -149,6 +178,17 @@ def _believable(box: Bounds, cell: Bounds) -> bool:
     if not np.isfinite((low, high)).all() or (low > high).any() or (low == high).all():
         return False
     return bool((low <= cell[1]).all() and (high >= cell[0]).all())
+
+
+def _differs(info: CloudInfo, scene: Crs) -> CloudWarning:
+    """What to say of a cloud in another coordinate system than the scene's."""
+    own = f"is in {crs_title(info.crs)}" if is_known(info.crs) else "names no coordinate system"
+    shared = f"is in {crs_title(scene)}" if is_known(scene) else "names none"
+    return CloudWarning(
+        "scene_crs_differs",
+        f"{info.name} {own}, but the scene, as its first cloud, {shared}; its coordinates are "
+        "shown as they are, so it may lie in the wrong place.",
+    )
 
 
 def _named_clouds(state: SceneState) -> set[str]:

@@ -178,7 +178,7 @@ class Scene:
 
     def cloud_info(self, id: str) -> CloudInfo:
         """Facts of a cloud of the scene. KeyError where it is not open."""
-        return self.clouds.info(id)
+        return self.clouds.info(id, self._state.clouds)
 
     def _open_missing(self) -> None:
         for sentence in self.clouds.open_missing(self._state.clouds):
