@@ -613,6 +613,38 @@ def test_a_tick_hides_a_class_and_one_click_brings_all_back(town: Any) -> None:
     assert [name for name, _, _ in town.spy.calls] == ["setClassVisibility"] * 2
 
 
+def test_class_counts_are_those_on_screen_once_points_stop_arriving(town: Any) -> None:
+    classes = town.window.inspector.classes
+    town.qtbot.waitUntil(lambda: classes.tree.topLevelItemCount() == 3)
+
+    def counts() -> dict[int, str]:
+        items = [classes.tree.topLevelItem(row) for row in range(3)]
+        return {item.data(0, Qt.ItemDataRole.UserRole): item.text(1) for item in items}
+
+    answer = town.window.bridge.read("queryClasses")
+    told = {row["class"]: f"{row['count']:,}" for row in answer["classes"]}
+    classes._soon.start(60_000)  # due much later, as while points arrive
+    classes.tree.blockSignals(True)
+    classes.tree.topLevelItem(0).setText(1, "stale")
+    classes.tree.blockSignals(False)
+    town.window.bridge.resident_changed.emit()
+    town.settle()
+    town.qtbot.waitUntil(lambda: counts() == told, timeout=3000)
+    assert not classes._soon.isActive()
+
+
+def test_the_class_list_never_lies_over_its_buttons_and_tells_cut_names(town: Any) -> None:
+    classes = town.window.inspector.classes
+    town.qtbot.waitUntil(lambda: classes.tree.topLevelItemCount() == 3)
+    classes.tree.setFixedHeight(20)
+    QApplication.processEvents()
+    classes.refresh()  # and nothing of the event loop after it
+    assert classes.tree.geometry().bottom() < classes.all.geometry().top()
+    assert classes.tree.height() > 40
+    item = classes.tree.topLevelItem(0)
+    assert item.toolTip(0) == item.text(0)
+
+
 def test_the_point_under_the_cursor_is_told_with_all_attributes(town: Any) -> None:
     point = town.window.inspector.point
     town.move(430, 262)
@@ -769,7 +801,7 @@ def test_unsaved_work_of_an_earlier_session_is_offered_in_a_line(
     ]
     again.qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     again.settle()
-    assert [event.command for event in again.state.events][0] == "hideSelection"
+    assert again.state.events[0].command == "hideSelection"
     assert len(again.window.bridge.edits_in_force()) == 1
     assert again.window.settings.recent_files() == recent  # the recovery's own path is nobody's
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer
 from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPixmap, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
     QHeaderView,
     QPushButton,
+    QScrollArea,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -90,7 +91,7 @@ class ClassList(QWidget):
         column.setContentsMargins(4, 0, 4, 0)
         column.addWidget(self.tree)
         column.addLayout(row)
-        self._known: dict[int, int] = {}
+        self.tree.setFixedHeight(32)
         self._stale = True
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
@@ -100,9 +101,11 @@ class ClassList(QWidget):
         bridge.resident_changed.connect(self._later)
 
     def _later(self) -> None:
-        if not self._soon.isActive():
+        if self.bridge.scene.settled:  # also where a count was due later: these are the last
+            self._soon.start(100)
+        elif not self._soon.isActive():
             # counting millions of points takes a moment: seldom while more are coming
-            self._soon.start(300 if self.bridge.scene.settled else 1500)
+            self._soon.start(1500)
 
     def _on_state(self, before: Any, after: Any) -> None:
         if (
@@ -124,6 +127,7 @@ class ClassList(QWidget):
             self._stale = True
             return
         self._stale = False
+        version = self.bridge.view.resident_version
         state = self.bridge.state
         answer = self.bridge.read("queryClasses") or {}
         counts = {int(row["class"]): int(row["count"]) for row in answer.get("classes", [])}
@@ -139,6 +143,7 @@ class ClassList(QWidget):
         for number in sorted(counts):
             item = QTreeWidgetItem([f"{number}  {class_name(number)}", integer(counts[number])])
             item.setData(0, KEY, number)
+            item.setToolTip(0, item.text(0))  # a narrow inspector cuts the name
             item.setIcon(0, swatch(class_color(state, number), number, self.devicePixelRatioF()))
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             hidden = number in state.hidden_classes
@@ -154,6 +159,19 @@ class ClassList(QWidget):
         rows = max(1, self.tree.topLevelItemCount())
         height = self.tree.sizeHintForRow(0) if self.tree.topLevelItemCount() else 28
         self.tree.setFixedHeight(rows * height + 4)
+        self._make_room()
+        if not self.bridge.scene.settled or self.bridge.view.resident_version != version:
+            self._later()
+
+    def _make_room(self) -> None:
+        """Lays out anew at once what the list lies in: while points arrive the next turn of the
+        event loop may be long in coming, and the list would lie over the buttons."""
+        part: QWidget | None = self
+        while part is not None and not part.isWindow():
+            QCoreApplication.sendPostedEvents(part, QEvent.Type.LayoutRequest.value)
+            if isinstance(part, QScrollArea):
+                return
+            part = part.parentWidget()
 
     def _ticked(self, item: QTreeWidgetItem, column: int) -> None:
         if column == 0:
