@@ -81,6 +81,7 @@ class Palette(QFrame):
         self.console_ready = False
         self.question: Question | None = None
         self.editor: Editor | None = None
+        self._direct = False  # opened at a command, not at the list of all
         self._offers: list[Row] = []
         self._checked: list[Any] = []
 
@@ -133,6 +134,7 @@ class Palette(QFrame):
             self.bridge, self.keymap, self.settings.recent_files(), self.settings.used_last()
         )
         self._leave_question()
+        self._direct = row is not None
         self.place()
         self.show()
         self.raise_()
@@ -142,8 +144,20 @@ class Palette(QFrame):
             self._show_root()
 
     def ask(self, command: str, args: Mapping[str, Any], title: str) -> None:
-        """Opens at a command whose missing arguments are to be asked for."""
+        """Opens at a command whose missing arguments are to be asked for.
+
+        What is half filled in stays: then nothing is opened.
+        """
+        if self._begun():
+            return
         self.open(Row(key=f"command.{command}", title=title, group="", command=command, args=args))
+
+    def _begun(self) -> bool:
+        """Whether an answer was given or may be half typed."""
+        question = self.question
+        return question is not None and bool(
+            self.editor is not None or question.steps or self._checked or self.line.text()
+        )
 
     def close_palette(self) -> None:
         self._leave_question()
@@ -282,18 +296,18 @@ class Palette(QFrame):
         return Services(self.services.open_path, self.services.save_path, hidden)
 
     def back(self) -> None:
-        """One step back: the last argument, then the list, then closed."""
+        """One step back: the last argument, then where it was opened: the list or the picture."""
         question = self.question
         if question is None:
-            if self.line.text():
-                self.line.clear()
-            else:
-                self.close_palette()
+            self.close_palette()
             return
         if question.steps:
             last = question.steps.pop()
             question.args.pop(last, None)
             self._ask(last)
+            return
+        if self._direct:
+            self.close_palette()
             return
         self._leave_question()
         self._show_root()

@@ -99,8 +99,15 @@ def test_arguments_are_asked_one_after_the_other_and_esc_takes_back_one(town: An
     town.key(Qt.Key.Key_C)
     town.qtbot.waitUntil(palette.line.hasFocus)
     assert palette.question.asking == "class"
-    town.key(Qt.Key.Key_Escape)
+    town.key(Qt.Key.Key_Escape)  # its first step: back to the picture it was opened from
+    assert palette.question is None and not palette.isVisible()
+    assert town.canvas.hasFocus()
+    open_palette(town, "classify the selection")
+    town.key(Qt.Key.Key_Return)
+    assert palette.question.asking == "class"
+    town.key(Qt.Key.Key_Escape)  # opened from the list: back to the list
     assert palette.question is None and palette.isVisible()
+    town.type("some words")
     town.key(Qt.Key.Key_Escape)
     assert not palette.isVisible()
     town.key(Qt.Key.Key_C)
@@ -206,3 +213,17 @@ def test_bookmarks_and_findings_are_offered_by_name(town: Any) -> None:
     town.spy.calls.clear()
     town.palette("north gate")
     assert [(n, a) for n, a, _ in town.spy.calls] == [("setCamera", {"bookmark": "North gate"})]
+
+
+def test_a_second_form_does_not_drop_what_is_half_typed(town: Any) -> None:
+    palette = town.window.palette_
+    town.key(Qt.Key.Key_N)
+    town.click(430, 260)
+    town.qtbot.waitUntil(palette.isVisible)
+    town.type("Tile mis")
+    town.key(Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    town.type("sing")
+    town.key(Qt.Key.Key_Return)
+    town.key(Qt.Key.Key_Return)
+    (finding,) = town.state.findings.values()
+    assert finding.title == "Tile missing"
