@@ -10,7 +10,7 @@ import laspy
 import numpy as np
 import numpy.typing as npt
 
-from oniyanma.clouds.model import CloudInfo, CloudWarning, Vec3
+from oniyanma.clouds.model import UNKNOWN_UNIT, CloudInfo, CloudWarning, Vec3
 
 GPS_WEEK_SECONDS = 604_800
 
@@ -108,8 +108,8 @@ class PointChecks:
             found.append(
                 CloudWarning(
                     "gps_time_not_finite",
-                    f"{self.gps_bad:,} points have a GPS time that is no number; "
-                    "they are left out of time ranges.",
+                    f"{counted(self.gps_bad, 'point has', 'points have')} a GPS time that is no "
+                    "number, left out of time ranges.",
                 )
             )
         if info.gps_time == "week" and self.gps_max > GPS_WEEK_SECONDS:
@@ -141,14 +141,22 @@ class PointChecks:
         worst = np.abs(said - true)
         if np.isfinite(said).all() and (worst <= slack).all():
             return []
-        by = float(np.nanmax(worst)) if np.isfinite(worst).any() else float("nan")
+        finite = np.where(np.isfinite(worst), worst, -1.0)
+        by, axis = float(finite.max()), int(finite.argmax()) % 3
+        known = info.crs.vertical if axis == 2 else info.crs.horizontal
+        unit = "" if known == UNKNOWN_UNIT else f" {known.name}"
+        much = f"by up to {by:.6g}{unit}" if by >= 0 else "and are no numbers"
         return [
             CloudWarning(
                 "bounds_mismatch",
-                f"The header's bounds differ from the points' by up to {by:.6g}; "
-                "the points' are used.",
+                f"The header's bounds differ from the points' {much}; the points' are used.",
             )
         ]
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """``number`` with the words that go with it: "1 point has", "1,065 points have"."""
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def _counts(bins: npt.NDArray[np.int64]) -> dict[int, int]:

@@ -101,7 +101,9 @@ def convert_main(argv: Sequence[str]) -> int:
     bar.end()
     for warning in result.warnings:
         sys.stderr.write(f"warning {warning.code}: {warning.message}\n")
-    sys.stdout.write(f"{options.target}: {result.points} points\n")
+    sys.stdout.write(
+        f"{options.target}: {result.points} {'point' if result.points == 1 else 'points'}\n"
+    )
     return 0
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from oniyanma.clouds.model import CloudInfo, Crs, Dimension
+from oniyanma.clouds.model import CloudInfo, Crs, Dimension, Vec3
 from oniyanma.clouds.open import open_source
 
 
@@ -33,11 +35,44 @@ def inspect(
         source.close()
 
 
+def decimals_of(info: CloudInfo, axis: int) -> int | None:
+    """Decimals of the stored coordinates: the scale's, or the offset's where it has more.
+
+    None where a scale is no decimal number of use, such as 1/3.
+    """
+    exponents = [
+        Decimal(repr(float(value))).normalize().as_tuple().exponent
+        for value in (info.scale[axis], info.offset[axis])
+    ]
+    most = max(-e if isinstance(e, int) else 16 for e in exponents)
+    return max(most, 0) if most < 16 else None
+
+
+def stored(value: float, info: CloudInfo, axis: int) -> float:
+    """``value`` as the decimal number that is stored, where it is one but for float noise.
+
+    ``X * scale + offset`` in float64 is 848899.7000000001 where 848899.70 is stored. A value that
+    lies between two stored ones, as a header's may, stays as it is.
+    """
+    decimals = decimals_of(info, axis)
+    if decimals is None or not math.isfinite(value):
+        return value
+    rounded = round(value, decimals)
+    near = abs(rounded - value) <= 1e-3 * abs(info.scale[axis])
+    return (rounded if near else value) + 0.0  # -0.0 + 0.0 is 0.0
+
+
+def stored_corner(corner: Vec3, info: CloudInfo) -> list[float]:
+    """A corner of ``info``'s bounds as the decimal numbers that are stored; see `stored`."""
+    return [stored(value, info, axis) for axis, value in enumerate(corner)]
+
+
 def info_json(info: CloudInfo) -> dict[str, Any]:
     """``info`` as plain JSON values, in the words of `getCloudInfo`."""
     bounds = None
     if info.bounds_min is not None and info.bounds_max is not None:
-        bounds = {"min": list(info.bounds_min), "max": list(info.bounds_max)}
+        low, high = info.bounds_min, info.bounds_max
+        bounds = {"min": stored_corner(low, info), "max": stored_corner(high, info)}
     return {
         "path": info.path,
         "name": info.name,
@@ -48,7 +83,7 @@ def info_json(info: CloudInfo) -> dict[str, Any]:
         "declaredPoints": info.declared_points,
         "bounds": bounds,
         "scale": list(info.scale),
-        "offset": list(info.offset),
+        "offset": [value + 0.0 for value in info.offset],  # a header's -0.0 is 0.0
         "crs": crs_json(info.crs),
         "unit": info.crs.horizontal.name,
         "dimensions": [dimension_json(dim) for dim in info.dimensions],

@@ -8,10 +8,12 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from oniyanma.clouds.inspect import info_json, inspect
+from oniyanma.clouds.inspect import decimals_of, info_json, inspect, stored
 from oniyanma.clouds.model import CloudError, CloudInfo
 
 REFUSED = 3
+SCALED = frozenset({"las", "laz", "copc", "ept", "tiles"})
+"""Formats whose scale is the file's own; for others it is the finest that fits."""
 
 
 def info_main(argv: Sequence[str]) -> int:
@@ -74,8 +76,9 @@ def info_text(info: CloudInfo) -> str:
         + (f" of {info.declared_points:,}" if info.declared_points != info.points else ""),
     ]
     if info.bounds_min is not None and info.bounds_max is not None:
-        for axis, low, high in zip("xyz", info.bounds_min, info.bounds_max, strict=True):
-            lines.append(f"  {axis}         {low:.15g} .. {high:.15g}")
+        for axis, (low, high) in enumerate(zip(info.bounds_min, info.bounds_max, strict=True)):
+            ends = f"{coordinate(low, info, axis)} .. {coordinate(high, info, axis)}"
+            lines.append(f"  {'xyz'[axis]}         {ends}")
     crs = info.crs
     code = f" (EPSG:{crs.epsg})" if crs.epsg else ""
     lines.append(
@@ -87,3 +90,11 @@ def info_text(info: CloudInfo) -> str:
         lines.append(f"  classes   {counts}")
     lines += [f"  warning   {w.code}: {w.message}" for w in info.warnings]
     return "\n".join(lines)
+
+
+def coordinate(value: float, info: CloudInfo, axis: int) -> str:
+    """``value`` with the decimals that the file stores; with all it has where there are more."""
+    told, decimals = stored(value, info, axis), decimals_of(info, axis)
+    if info.format in SCALED and decimals is not None and told == round(told, decimals):
+        return f"{told:.{decimals}f}"
+    return f"{told:.15g}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from oniyanma.clouds.inspect import info_json
+from oniyanma.clouds.inspect import info_json, stored_corner
 from oniyanma.clouds.model import CloudInfo
 from oniyanma.commands.arguments import (
     CLOUD,
@@ -62,7 +62,9 @@ def _cloud_json(call: Call, entry: CloudEntry) -> dict[str, Any]:
     facts |= {
         "format": info.format,
         "points": info.points,
-        "bounds": None if bounds is None else {"min": list(bounds[0]), "max": list(bounds[1])},
+        "bounds": None
+        if bounds is None
+        else {"min": stored_corner(bounds[0], info), "max": stored_corner(bounds[1], info)},
         "crs": {"name": info.crs.name, "epsg": info.crs.epsg},
         "unit": info.crs.horizontal.name,
         "state": cloud.state,

@@ -33,6 +33,7 @@ def ply_text(props: str, *rows: str) -> str:
 @example(low=207628.825, width=0.0)
 @example(low=-5e6, width=1e7)
 @example(low=0.0, width=0.0)
+@example(low=0.0, width=5e-324)
 @given(low=st.floats(-1e8, 1e8), width=st.floats(0, 1e8))
 def test_the_scale_is_the_finest_power_of_ten_that_fits(low: float, width: float) -> None:
     """Every value of the range is an int32, and a tenth of the scale would not do."""
@@ -225,7 +226,7 @@ def test_pcd_packed_colour_and_nan_points(tmp_path: Path) -> None:
     source = open_source(tmp_path / "a.pcd")
     (point,) = read(source)
     assert (point["red"], point["green"], point["blue"]) == (200, 100, 50)
-    assert message(source.info, "coordinates_not_finite").startswith("1 points")
+    assert message(source.info, "coordinates_not_finite").startswith("1 point was")
 
 
 def test_pcd_fields_of_several_values_are_numbered() -> None:

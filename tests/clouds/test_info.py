@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from decimal import Decimal
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from oniyanma.clouds.inspect import inspect, stored
 from oniyanma.clouds.main import info_main
+from oniyanma.clouds.model import CloudInfo
 from oniyanma.clouds.open import open_source
 from tests.clouds.making import patch, write_las
 from tests.support import shared
@@ -100,3 +107,60 @@ def test_a_second_pass_tells_the_same(tmp_path: Path) -> None:
     assert [len(part) for part in first] == [300, 300, 300, 100]
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
     assert source.info == told
+
+
+@cache
+def example() -> CloudInfo:
+    return inspect(shared("corpus", "pdal_interesting.las"))
+
+
+@given(
+    st.integers(-(2**31), 2**31 - 1),
+    st.sampled_from([0.1, 0.01, 0.001, 1e-7, 0.025, 0.00025, 1.0, 10.0]),
+    st.sampled_from([0.0, -0.0, 500_000.0, 0.005, -1234.5]),
+)
+def test_a_stored_coordinate_is_told_as_the_decimal_number_it_is(
+    number: int, scale: float, offset: float
+) -> None:
+    """X * scale + offset in decimals, which float64 misses by its noise; never -0.0."""
+    info = replace(example(), scale=(scale,) * 3, offset=(offset,) * 3)
+    exact = float(number * Decimal(repr(scale)) + Decimal(repr(offset)))
+    told = stored(number * scale + offset, info, 0)
+    assert told == exact and not str(told).startswith("-0.0" if exact == 0 else "nan")
+
+
+def test_what_lies_between_two_stored_coordinates_stays_as_it_is() -> None:
+    """A header may say anything."""
+    for value in (848_899.7049, float("inf"), -0.003):
+        assert stored(value, example(), 1) == value
+    assert stored(1 / 3, replace(example(), scale=(1 / 3,) * 3), 0) == 1 / 3
+
+
+def test_coordinates_are_told_without_the_noise_of_floats(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As JSON the shortest number, for people with the decimals of the scale."""
+    path = shared("corpus", "pdal_interesting.las")
+    told = json.loads(run(capsys, path, "--json")[1])
+    assert told["bounds"]["min"] == [635619.85, 848899.7, 406.59]
+    assert [str(value) for value in told["offset"]] == ["0.0"] * 3
+    assert "y         848899.70 .. 853535.43" in run(capsys, path)[1]
+
+
+def test_a_single_point_is_told_in_the_singular(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """One point has; two have."""
+    for count, words in ((1, "1 point has"), (2, "2 points have")):
+        gps = np.zeros(5)
+        gps[:count] = np.nan
+        path = write_las(tmp_path / "a.las", 5, gps_time=gps)
+        assert f"gps_time_not_finite: {words} a GPS time" in run(capsys, path)[1]
+
+
+def test_how_far_a_header_is_wrong_is_told_with_its_unit(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Where the unit is known."""
+    out = run(capsys, shared("corpus", "liblas_certainty3d-color-utm-feet-navd88.las"))[1]
+    assert "by up to 459.342 ftUS; the points' are used" in out

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from laspy.vlrs.known import WktCoordinateSystemVlr
 
 from oniyanma.clouds import crs as crs_module
-from oniyanma.clouds.checks import PointChecks, merge
+from oniyanma.clouds.checks import PointChecks, counted, merge
 from oniyanma.clouds.model import UNKNOWN_CRS, CloudError, CloudInfo, CloudWarning, Crs
 from oniyanma.clouds.sources.las import dimensions_of, even, vec3
 
@@ -105,7 +105,7 @@ def fit_scale(low: float, high: float) -> tuple[float, float]:
     offset = float(round((low + high) / 2)) if max(abs(low), abs(high)) >= 1 else 0.0
     reach = max(abs(high - offset), abs(low - offset))
     exponent = FINEST_EXPONENT
-    if reach > 0:
+    if reach > 10.0**FINEST_EXPONENT:
         exponent = max(FINEST_EXPONENT, math.ceil(math.log10(reach / (2**31 - 2))))
         while reach / 10.0**exponent > 2**31 - 2:
             exponent += 1
@@ -249,8 +249,8 @@ class ColumnSource:
             warnings.append(
                 CloudWarning(
                     "coordinates_not_finite",
-                    f"{scan.dropped:,} points were left out because a coordinate is no number, "
-                    f"infinite or beyond {MAX_COORDINATE:g}.",
+                    f"{counted(scan.dropped, 'point was', 'points were')} left out: a coordinate "
+                    f"is no number, infinite or beyond {MAX_COORDINATE:g}.",
                 )
             )
         if scan.float32 and max(np.abs(scan.low).max(), np.abs(scan.high).max()) > FLOAT32_LIMIT:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oniyanma.clouds import crs as crs_module
+from oniyanma.clouds.checks import counted
 from oniyanma.clouds.model import METRE, UNKNOWN_CRS, CloudError, CloudWarning, Crs
 from oniyanma.clouds.sources.columns import Block, ColumnSource, extra_name
 
@@ -193,9 +194,14 @@ class E57Reader:
         # Invalid records are in the file, but no points; blocks leave them out.
         self.declared = sum(scan.count for scan in self._scans) - invalid
         if invalid:
-            self._warn("invalid_points", f"{invalid:,} points marked as invalid were left out.")
+            self._warn(
+                "invalid_points",
+                f"{counted(invalid, 'point', 'points')} marked as invalid, left out.",
+            )
         if reason:
-            self._warn("scan_damaged", f"{missing:,} points could not be read: {reason}")
+            self._warn(
+                "scan_damaged", f"{counted(missing, 'point', 'points')} could not be read: {reason}"
+            )
 
     def _read(
         self, image: Any, node: Any, scan: _Scan

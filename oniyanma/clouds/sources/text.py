@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from oniyanma.clouds.checks import counted
 from oniyanma.clouds.model import UNKNOWN_CRS, CloudError, CloudWarning
 from oniyanma.clouds.sources.columns import Block, ColumnSource, known_crs, name_columns
 
@@ -155,8 +156,8 @@ class TextReader:
             self.warnings.append(
                 CloudWarning(
                     "rows_skipped",
-                    f"{skipped[0]:,} rows were left out because they don't hold {self._width} "
-                    f"numbers, the first in line {skipped[1]}.",
+                    f"{counted(skipped[0], 'row was', 'rows were')} left out for not holding "
+                    f"{counted(self._width, 'number', 'numbers')}, the first in line {skipped[1]}.",
                 )
             )
 
