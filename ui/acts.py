@@ -255,10 +255,8 @@ class Acts:
                 else tr("Done again: {what}", what=title)
             )
         if command == "addMeasurement":
-            value = answer.get("value")
-            if isinstance(value, int | float):
-                return tr("Measured {value}", value=significant(value, str(answer.get("unit", ""))))
-            return tr("Measured")
+            value = self.bridge.measured(str(args.get("kind", "")), answer)
+            return tr("Measured {value}", value=value) if value else tr("Measured")
         if command == "addFinding":
             return tr("Finding recorded: {title}", title=args.get("title", ""))
         if command == "saveProject":

@@ -16,8 +16,10 @@ from oniyanma.clouds.model import CloudInfo, Crs, Vec3
 from oniyanma.scene import history
 from oniyanma.scene.camera import Matrices, corners
 from oniyanma.scene.hits import places_of_step
+from oniyanma.scene.overlays import decimals_of_value, places_of
 from oniyanma.scene.state import Event
 
+from .numbers import number
 from .text import tr
 
 
@@ -106,6 +108,14 @@ class Bridge(QObject):
 
     def display_scale(self) -> Vec3:
         return self.view.display_scale()
+
+    def measured(self, kind: str, values: Mapping[str, Any]) -> str:
+        """A measurement's value with its unit, as finely as the picture tells it; "" with none."""
+        value, unit = values.get("value"), str(values.get("unit") or "")
+        if not isinstance(value, int | float):
+            return ""
+        digits = decimals_of_value(kind, value, places_of(self.view))
+        return number(value, digits, "°" if unit == "deg" else unit)
 
     def pick(self, px: float, py: float) -> Vec3 | None:
         """The exact place of the visible point under a logical pixel."""

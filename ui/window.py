@@ -340,7 +340,7 @@ class Window(QMainWindow):
         selected = self.bridge.state.selection.rule is not None
         points = self.bridge.selected_points() if selected else None
         self.status.show_selected(points)
-        if selected and self._tool_quiet():
+        if points and self._tool_quiet():  # with none on screen no button would do anything
             box = self.bridge.selection_box(self.canvas.lens())
             if box is not None:
                 self.bar.show_at(integer(points), box)

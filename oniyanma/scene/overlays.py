@@ -117,8 +117,9 @@ def overlays_of(
     out: list[Overlay] = []
     if state.clip is not None:
         out += _clip(state.clip.shape, view)
+    places = places_of(view) if state.measurements else 3
     for measurement in state.measurements.values():
-        out += measurement_overlays(measurement)
+        out += measurement_overlays(measurement, places)
     out += [finding_marker(f) for f in state.findings.values() if f.status not in ("withdrawn",)]
     if furniture and state.clouds:
         camera = lens(view, viewport)
@@ -157,13 +158,30 @@ def number(value: float, decimals: int) -> str:
     return f"{value:,.{decimals}f}".replace(",", "\u2009")
 
 
-def decimals_for(value: float) -> int:
-    """Decimals that give a value about five significant figures, between 0 and 3."""
-    return max(0, min(3, 4 - math.floor(math.log10(abs(value) or 1.0))))
+def places_of(view: SceneView) -> int:
+    """Decimals of a length: those of the finest scale; a geographic cloud's heights tell."""
+    scales = []
+    for entry in view.state.clouds:
+        try:
+            info = view.cloud_info(entry.id)
+        except KeyError:
+            continue  # it is missing
+        scales.append(info.scale[2] if info.crs.geographic else min(info.scale))
+    return max(0, min(9, -math.floor(math.log10(min(scales, default=0.001)) + 1e-9)))
 
 
-def measurement_overlays(measurement: Measurement) -> list[Overlay]:
-    """A measurement's points, lines and its value in words."""
+def decimals_of_value(kind: str, value: float, places: int) -> int:
+    """A length as finely as the data (``places``), an area or volume in five figures at least,
+    an angle in hundredths of a degree. The picture, lists and the live value use the same."""
+    if kind == "angle":
+        return 2
+    if kind in ("area", "volume"):
+        return max(0, min(places, 4 - math.floor(math.log10(max(1.0, abs(value))))))
+    return places
+
+
+def measurement_overlays(measurement: Measurement, places: int = 3) -> list[Overlay]:
+    """A measurement's points, lines and its value in words; ``places`` as `places_of` says."""
     points = measurement.points
     if not points:
         return []
@@ -183,16 +201,18 @@ def measurement_overlays(measurement: Measurement) -> list[Overlay]:
         at = (
             points[1] if kind == "angle" else (float(middle[0]), float(middle[1]), float(middle[2]))
         )
-    out.append(Label(value_text(measurement), at=at, offset=(0.0, -18.0), pill=True, bold=True))
+    out.append(
+        Label(value_text(measurement, places), at=at, offset=(0.0, -18.0), pill=True, bold=True)
+    )
     return out
 
 
-def value_text(measurement: Measurement) -> str:
+def value_text(measurement: Measurement, places: int = 3) -> str:
     """A measurement's value with its unit, or its name where it has no single value."""
     value, unit = measurement.values.get("value"), measurement.values.get("unit")
     if not isinstance(value, (int, float)):
         return measurement.name
-    figure = number(float(value), decimals_for(float(value)))
+    figure = number(float(value), decimals_of_value(measurement.kind, float(value), places))
     return f"{figure}°" if unit in ("°", "deg") else f"{figure}\u2009{unit or ''}".rstrip()
 
 

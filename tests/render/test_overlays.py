@@ -25,7 +25,7 @@ from oniyanma.scene.overlays import (
     Marker,
     ScreenPolygon,
     axes,
-    decimals_for,
+    decimals_of_value,
     finding_marker,
     length_text,
     lens,
@@ -234,18 +234,19 @@ def test_a_findings_pin_says_severity_and_decision() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "text"),
+    ("kind", "value", "unit", "text"),
     [
-        (1748.28, "ft", "1\u2009748.3\u2009ft"),
-        (0.01234, "m", "0.012\u2009m"),
-        (1234567.8, "m²", "1\u2009234\u2009568\u2009m²"),
-        (45.0, "deg", "45.000°"),
+        ("distance", 1748.28, "ft", "1\u2009748.28\u2009ft"),
+        ("height", 0.01234, "m", "0.01\u2009m"),
+        ("area", 1234567.8, "m²", "1\u2009234\u2009568\u2009m²"),
+        ("area", 12.345678, "m²", "12.35\u2009m²"),
+        ("angle", 45.0, "deg", "45.00°"),
     ],
 )
-def test_values_are_typeset(value: float, unit: str, text: str) -> None:
-    """Thousands apart, as many decimals as mean something, the unit always there."""
-    assert value_text(measurement("distance", 2, value=value, unit=unit)) == text
-    assert 0 <= decimals_for(value) <= 3
+def test_values_are_typeset(kind: str, value: float, unit: str, text: str) -> None:
+    """Thousands apart, as many decimals as the data have, the unit always there."""
+    assert value_text(measurement(kind, 2, value=value, unit=unit), 2) == text
+    assert 0 <= decimals_of_value(kind, value, 2) <= 2
 
 
 # -- furniture ---------------------------------------------------------------------------------

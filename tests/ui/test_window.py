@@ -24,6 +24,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from oniyanma.scene.overlays import Label, overlays_of
+
 Make = Callable[..., Any]
 
 
@@ -410,6 +412,19 @@ def test_an_edit_asks_nobody_says_what_it_did_and_offers_undo(town: Any) -> None
     assert town.spy.names() == ["selectPolygon", "deleteSelection", "undo"]
 
 
+@pytest.mark.parametrize("key", [Qt.Key.Key_H, Qt.Key.Key_Delete])
+def test_with_no_point_on_screen_the_action_bar_is_gone(town: Any, key: Any) -> None:
+    lasso(town)
+    assert town.window.bar.isVisible()
+    town.key(key)
+    assert town.window.bridge.selected_points() == 0
+    assert not town.window.bar.isVisible()
+    town.settle()
+    assert not town.window.bar.isVisible()
+    town.key(Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert town.window.bar.isVisible()
+
+
 def test_undo_is_named_by_what_it_undoes(town: Any) -> None:
     lasso(town)
     town.key(Qt.Key.Key_H)
@@ -515,8 +530,15 @@ def test_measuring_snaps_to_real_points_and_shows_the_value_before_the_click(tow
     assert [list(point) for point in measure.points] == args["points"]
     for point in measure.points:
         assert town.session.scene.nearest(point).distance == 0.0
-    shown = float(live.split("\N{NO-BREAK SPACE}")[0].replace(",", ""))
-    assert shown == pytest.approx(measure.values["value"], rel=1e-3)
+    told = f"{measure.values['value']:.2f}"  # as many decimals as the scale has, everywhere
+    assert live == f"{told}\N{NO-BREAK SPACE}m"
+    assert live in town.window.toast.text.text()
+    town.window.docks["measures"].raise_()
+    tree = town.window.panels["measures"].tree
+    town.qtbot.waitUntil(lambda: tree.topLevelItemCount() == 1)
+    assert tree.topLevelItem(0).text(2) == live
+    shapes = overlays_of(town.session.scene.view, town.state.viewport, furniture=False)
+    assert [s.text for s in shapes if isinstance(s, Label)] == [f"{told}\N{THIN SPACE}m"]
 
 
 def test_a_handle_of_the_clip_box_is_live_and_one_command(town: Any) -> None:

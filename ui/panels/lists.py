@@ -12,7 +12,7 @@ from oniyanma.registry.actor import Actor
 from oniyanma.scene import history
 
 from .. import theme as themes
-from ..numbers import integer, number, percent, significant
+from ..numbers import decimals_of, integer, number, percent
 from ..text import tr
 from ..values import crs_name
 from .base import KEY, ListPanel
@@ -220,10 +220,14 @@ class MeasuresPanel(ListPanel):
 
     def refresh(self) -> None:
         for one in self.bridge.committed.measurements.values():
-            value, unit = one.values.get("value"), str(one.values.get("unit", ""))
-            text = significant(value, unit) if isinstance(value, int | float) else ""
+            text = self.bridge.measured(one.kind, one.values)
             if one.kind == "point":
-                text = "  ".join(number(part, 3) for part in one.points[0])
+                info = self.bridge.first_info()
+                scale = info.scale if info is not None else (0.001, 0.001, 0.001)
+                text = "  ".join(
+                    number(part, decimals_of(step))
+                    for part, step in zip(one.points[0], scale, strict=True)
+                )
             self.row(
                 one.id,
                 [one.name or tr(one.kind.capitalize()), tr(one.kind.capitalize()), text],

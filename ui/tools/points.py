@@ -11,7 +11,6 @@ from PySide6.QtGui import QMouseEvent
 from oniyanma.clouds.model import Vec3
 from oniyanma.scene.overlays import Line, Marker, Overlay
 
-from ..numbers import significant
 from ..text import tr
 from .base import Host, LivePreview, Tool
 
@@ -142,8 +141,7 @@ class MeasureTool(PointsTool):
         answer = self.preview.answer
         if not answer:
             return ""
-        value, unit = answer.get("value"), answer.get("unit", "")
-        return significant(value, unit) if isinstance(value, int | float) else ""
+        return str(self.host.bridge.measured(self.kind, answer))
 
     def overlays(self) -> list[Overlay]:
         found = super().overlays()
