@@ -490,8 +490,8 @@ def test_following_the_cursor_with_a_tool_paints_no_points(
     drawn: list[Any] = []
     real = overlay.draw
     monkeypatch.setattr(overlay, "draw", lambda *args: (drawn.append(args), real(*args)))
+    before = town.canvas.grabFramebuffer()  # paints what the scene of this test changed
     town.canvas.painted.connect(painted.append)
-    before = town.canvas.grabFramebuffer()
     for count in range(1, 4):
         town.window.overlay.update()
         town.qtbot.waitUntil(lambda count=count: len(drawn) >= count)
