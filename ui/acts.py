@@ -200,7 +200,9 @@ class Acts:
     def answered(self, command: str, args: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """A quiet sentence for what can't be seen by itself, with Undo after an edit."""
         if self.bridge.command(command).readonly:
-            self.window.answer.show_answer(tr(self.bridge.command(command).title), plain(answer))
+            self.window.answer.show_answer(
+                tr(self.bridge.command(command).title), plain(answer), answer
+            )
             return
         say = self.window.toast.say
         text = self._sentence(command, args, answer)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication
@@ -16,6 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from . import theme as themes
+from .plot import AnswerPlot
 from .text import tr
 
 EDGE = 16
@@ -238,9 +241,9 @@ class ActionBar(QFrame):
 
 
 class AnswerCard(QFrame):
-    """What a read-only command answered, to be read and copied."""
+    """What a read-only command answered, to be read and copied; plotted where it can be."""
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, parent: QWidget, keeper: themes.ThemeKeeper) -> None:
         super().__init__(parent)
         self.setObjectName("answer")
         self.title = QLabel()
@@ -255,22 +258,34 @@ class AnswerCard(QFrame):
         shut.clicked.connect(self.hide)
         self.text.setReadOnly(True)
         self.text.setAccessibleName(tr("Answer"))
+        self.plot = AnswerPlot(keeper)
+        self.plot_buttons = [QPushButton(tr("Copy picture")), QPushButton(tr("Copy CSV"))]
+        acts = (self.plot.copy_picture, self.plot.copy_csv)
+        for button, act in zip(self.plot_buttons, acts, strict=True):
+            button.setProperty("kind", "quiet")
+            button.clicked.connect(act)
         row = QHBoxLayout()
         row.addWidget(self.title, 1)
-        row.addWidget(copy)
+        for button in (*self.plot_buttons, copy):
+            row.addWidget(button)
         row.addWidget(shut)
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 8, 8, 12)
         column.addLayout(row)
+        column.addWidget(self.plot)
         column.addWidget(self.text)
         self.hide()
 
-    def show_answer(self, title: str, text: str) -> None:
+    def show_answer(self, title: str, text: str, answer: Mapping[str, Any]) -> None:
+        plotted = self.plot.show_answer(answer)
+        for button in self.plot_buttons:
+            button.setVisible(plotted)
         self.title.setText(title)
         self.text.setPlainText(text)
         room = room_of(self)
         lines = min(16, text.count("\n") + 2)
-        self.resize(min(440, room.width() - 2 * EDGE), 60 + min(lines, 14) * 17)
+        height = 60 + min(lines, 14) * 17 + (200 if plotted else 0)
+        self.resize(min(520 if plotted else 440, room.width() - 2 * EDGE), height)
         self.move(EDGE, room.height() - self.height() - EDGE)
         self.show()
         self.raise_()

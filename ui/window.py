@@ -249,7 +249,7 @@ class Window(QMainWindow):
         self.section_bar = SectionBar(self.canvas)
         self.section = SectionView(self.bridge, self.section_bar)
         self.toast = Toast(self.centre)
-        self.answer = AnswerCard(self.centre)
+        self.answer = AnswerCard(self.centre, self.keeper)
         services = Services(self.acts.ask_open, self.acts.ask_save, self.acts.pick_points)
         self.palette_ = Palette(
             self, self.bridge, self.keymap, self.settings, self.keeper, services
