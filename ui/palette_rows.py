@@ -16,8 +16,6 @@ from .keymap import Keymap, normal, shown
 from .numbers import integer
 from .text import tr
 
-GATED = ("hideSelection", "deleteSelection", "reclassifySelection", "colorSelection")
-
 
 @dataclass(frozen=True)
 class Row:
@@ -55,7 +53,9 @@ def rows(bridge: Any, keymap: Keymap, recent: Sequence[str], used: Sequence[str]
             if row.command not in reasons:
                 reasons[row.command] = bridge.reason(row.command)
             hits = ""
-            if row.command in GATED and selected is not None:
+            command = bridge.command(row.command)
+            acts = command.destructive and "has_selection" in command.conditions
+            if acts and selected is not None:
                 hits = tr("{points} points on screen", points=integer(selected))
             row = replace(row, reason=reasons[row.command], hits=hits)
         done.append(row)

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from oniyanma.clouds.crs import same_crs
 from oniyanma.clouds.model import CloudInfo
 from oniyanma.scene.ports import CLIPPED, DELETED, HIDDEN, ResidentNode, SceneView
 from oniyanma.scene.records import RecordError
@@ -134,7 +135,7 @@ def other_crs(view: SceneView) -> str | None:
     if not clouds:
         return None
     first = clouds[0][1].crs
-    odd = [entry.id for entry, info in clouds if entry.visible and info.crs != first]
+    odd = [entry.id for entry, info in clouds if entry.visible and not same_crs(info.crs, first)]
     if not odd:
         return None
     return f"Not in the scene's CRS ({first.name}), taken as they are: {', '.join(odd)}."
