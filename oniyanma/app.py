@@ -172,6 +172,10 @@ class Session:
         if self._waiting:
             self.executor.post(self._next)
 
+    def warm(self) -> None:
+        """Start the processes that opening a cloud needs before they are needed."""
+        self._on_scene(self._scene.clouds.warm)
+
     def settle(self, timeout: float = SETTLE_SECONDS) -> None:
         """Wait until everything the view needs is resident."""
         self._on_scene(lambda: self._scene.settle(timeout))

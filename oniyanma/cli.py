@@ -193,6 +193,7 @@ def _window(argv: list[str]) -> int:
         actor=person(),
     )
     try:
+        session.warm()
         return int(run(session, options.files))
     finally:
         session.close()

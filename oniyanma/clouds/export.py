@@ -294,6 +294,10 @@ class _EditedSource:
             yield record
         self._checks = checks
 
+    @property
+    def sampled(self) -> bool:
+        return self._plan.source.sampled
+
     def sample(self, count: int) -> laspy.PackedPointRecord:
         return self._plan.source.sample(count)
 

@@ -127,6 +127,10 @@ class Source(Protocol):
         reported in ``info.warnings``. May be called again; each call streams from the start.
         """
 
+    @property
+    def sampled(self) -> bool:
+        """Whether `sample` gives what opening has read already, without decoding anything."""
+
     def sample(self, count: int) -> laspy.PackedPointRecord:
         """About ``count`` points spread over the whole cloud, within a fraction of a second."""
 

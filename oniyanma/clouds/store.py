@@ -11,80 +11,19 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from oniyanma.clouds import cache
 from oniyanma.clouds.copc import CopcFile, open_copc
-from oniyanma.clouds.index.job import IndexJob, IndexReport, coarse_place
-from oniyanma.clouds.memtree import MemoryTree
-from oniyanma.clouds.model import (
-    CloudError,
-    CloudInfo,
-    Hierarchy,
-    NodeFailed,
-    NodeId,
-    NodeKey,
-    NodePoints,
-    Source,
-)
+from oniyanma.clouds.index.job import IndexReport, coarse_place
+from oniyanma.clouds.model import CloudError, NodeFailed, NodeId, NodeKey, NodePoints
 from oniyanma.clouds.nodecache import NodeCache
-from oniyanma.clouds.open import open_source
+from oniyanma.clouds.opening import SMALL_CLOUD, Cloud, Opener, warned
 from oniyanma.clouds.pool import DecodePool, InlinePool, Outcome, Page, Task
 
-SMALL_CLOUD = 400_000
-"""Clouds up to this many points are read whole on opening and never indexed."""
-
-SAMPLE_POINTS = 400_000
-MAX_PAGES = 64
 NODE_CACHE_BYTES = 192 << 20
-
-State = Literal["indexing", "ready", "failed"]
-
-
-@dataclass(eq=False)
-class Cloud:
-    """An open cloud.
-
-    ``state`` is "indexing" while the coarse sample is shown, "ready" with the whole tree, or
-    "failed" when indexing ended with ``reason`` (the sample stays). ``progress`` is 0..1 and
-    ``stage`` says in words what is being done. ``tree`` changes when the hierarchy is replaced
-    by another tree; nodes of the same ``tree`` stay valid when it only grows. ``serial`` tells
-    it from a cloud that had the same id before.
-    """
-
-    id: str
-    path: str
-    info: CloudInfo
-    hierarchy: Hierarchy
-    state: State = "ready"
-    progress: float = 1.0
-    stage: str = ""
-    reason: str = ""
-    tree: int = 0
-    serial: int = 0
-    options: Mapping[str, Any] = field(default_factory=dict)
-    memory: MemoryTree | None = None
-    copc: CopcFile | None = None
-    job: IndexJob | None = None
-    coarse: Path | None = None
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Attributes that nodes of this cloud can have."""
-        tree = self.memory or self.copc
-        return frozenset() if tree is None else tree.format.names
-
-    def source(self) -> Source:
-        """The original file at full resolution. Raises `CloudError` when it has gone."""
-        return open_source(self.path, options=self.options or None)
-
-    def cancel(self) -> None:
-        """Stops indexing; the coarse sample stays on screen."""
-        if self.job is not None:
-            self.job.cancel()
 
 
 class CloudStore:
@@ -107,8 +46,7 @@ class CloudStore:
     ) -> None:
         self._clouds: dict[str, Cloud] = {}
         self._cache_dir = cache_dir or cache.cache_folder()
-        self._memory_limit = memory_limit
-        self._small = small_cloud
+        self._opener = Opener(self._cache_dir, memory_limit, small_cloud, inline)
         self._nodes = NodeCache(node_cache_bytes)
         self._news = threading.Condition()
         self._arrived: deque[Outcome | tuple[int, IndexReport]] = deque()
@@ -120,6 +58,7 @@ class CloudStore:
         self._local: deque[NodeId] = deque()
         self._failed: dict[tuple[NodeId, int], str] = {}
         self._closed = False
+        self._warm = False
         self._numbers = itertools.count(1)
         self._coming: set[int] = set()
         self._early: dict[int, list[IndexReport]] = {}
@@ -146,11 +85,21 @@ class CloudStore:
         Raises `CloudError` when it can't be opened.
         """
         self._pool.start()
-        source = open_source(path, options=options)
+        serial = next(self._numbers)
+        self._coming.add(serial)
         try:
-            return self._first(source, path, id, options or {})
-        finally:
-            source.close()
+            return self._opener.open(
+                path, id, options or {}, serial, lambda report: self._post((serial, report))
+            )
+        except BaseException:
+            self._coming.discard(serial)
+            raise
+
+    def warm(self) -> None:
+        """From now on keeps the processes that opening needs ready before they are needed."""
+        self._warm = True
+        self._pool.start()
+        self._opener.warm()
 
     def adopt(self, cloud: Cloud) -> None:
         """Takes in a prepared cloud. `CloudError` where its id is in use or the store closed."""
@@ -189,6 +138,7 @@ class CloudStore:
         self._closed = True
         for id in list(self._clouds):
             self.close_cloud(id)
+        self._opener.close()
         self._pool.close()
         self._arrived.clear()
 
@@ -267,68 +217,11 @@ class CloudStore:
     def processes(self) -> list[int]:
         """Process ids of decoders and indexers that run now."""
         jobs = [c.job.pid for c in self._clouds.values() if c.job is not None]
-        return [*self._pool.processes, *(pid for pid in jobs if pid is not None)]
-
-    # -- opening -----------------------------------------------------------------------------
-
-    def _first(self, source: Source, path: str, id: str, options: Mapping[str, Any]) -> Cloud:
-        info, serial = source.info, next(self._numbers)
-        same: dict[str, Any] = {"options": options, "tree": serial, "serial": serial}
-        if info.format == "copc":
-            copc = open_copc(path, max_pages=MAX_PAGES)
-            source.sample(20_000)  # gives the colour depth a first value
-            info = _warned(source.info, copc)
-            return Cloud(id, path, info, copc.hierarchy(0), copc=copc, **same)
-        if info.points <= self._small:
-            records = [chunk.array for chunk in source.records()]
-            memory = MemoryTree(source.header, _joined(records, source))
-            return Cloud(id, path, source.info, memory.hierarchy, memory=memory, **same)
-        try:
-            facts = f"{sorted(options.items())!r} {info.header_hash}"
-            place = cache.cached_file(path, self._cache_dir, facts)
-        except OSError as error:
-            raise CloudError(f"{path} can't be read: {error.strerror or error}.") from None
-        found = self._cached(place)
-        if found is not None:
-            cache.touch(place)
-            checked = self._cached_info(place, source)
-            return Cloud(id, path, checked, found.hierarchy(0), copc=found, **same)
-        memory = MemoryTree(source.header, source.sample(SAMPLE_POINTS).array)
-        cloud = Cloud(
-            id,
-            path,
-            source.info,
-            memory.hierarchy,
-            state="indexing",
-            progress=0.0,
-            stage="reading",
-            memory=memory,
-            **same,
-        )
-        self._coming.add(serial)
-        cloud.job = IndexJob(
-            path,
-            options,
-            place,
-            self._memory_limit,
-            lambda report: self._post((cloud.serial, report)),
-            inline=self._inline is not None,
-        )
-        return cloud
-
-    @staticmethod
-    def _cached(place: Path) -> CopcFile | None:
-        if not place.exists():
-            return None
-        try:
-            return open_copc(str(place))
-        except CloudError:
-            place.unlink(missing_ok=True)  # damaged: it is built again
-            return None
-
-    @staticmethod
-    def _cached_info(place: Path, source: Source) -> CloudInfo:
-        return IndexJob.stored_info(place, source.info) or source.info
+        return [
+            *self._pool.processes,
+            *(pid for pid in jobs if pid is not None),
+            *self._opener.processes,
+        ]
 
     # -- requests ----------------------------------------------------------------------------
 
@@ -433,7 +326,7 @@ class CloudStore:
             return
         copc.add_page(page[0], data)
         cloud.hierarchy = copc.hierarchy(cloud.hierarchy.generation + 1)
-        cloud.info = _warned(cloud.info, copc)
+        cloud.info = warned(cloud.info, copc)
         self._wanted.pop(NodeId(cloud.id, key), None)
 
     def _report(self, serial: int, report: IndexReport) -> None:
@@ -451,6 +344,8 @@ class CloudStore:
             return
         job, cloud.job = cloud.job, None
         job.close()
+        if self._warm:
+            self._opener.warm()  # not before: it would take time from the index
         if report.state == "failed":
             cloud.state, cloud.reason = "failed", report.reason
             return
@@ -491,17 +386,3 @@ def _drop_coarse(cloud: Cloud) -> None:
         except OSError:
             pass  # still open on Windows: the cache's trim takes it later
         cloud.coarse = None
-
-
-def _warned(info: CloudInfo, copc: CopcFile) -> CloudInfo:
-    known = {warning.code for warning in info.warnings}
-    new = tuple(w for w in copc.warnings if w.code not in known)
-    return replace(info, warnings=info.warnings + new) if new else info
-
-
-def _joined(records: list[Any], source: Source) -> Any:
-    import numpy as np
-
-    if not records:
-        return np.zeros(0, source.header.point_format.dtype())
-    return records[0] if len(records) == 1 else np.concatenate(records)

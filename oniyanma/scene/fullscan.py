@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oniyanma.clouds.model import Source, Vec3
-from oniyanma.clouds.store import Cloud
+from oniyanma.clouds.opening import Cloud
 from oniyanma.registry.jobs import JobContext
 from oniyanma.rules.evaluate import decide_clip
 from oniyanma.scene.edits import apply_to_records

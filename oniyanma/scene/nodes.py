@@ -12,7 +12,7 @@ import numpy.typing as npt
 from oniyanma.clouds.copc import open_bytes
 from oniyanma.clouds.decode import NodeError, decode_node
 from oniyanma.clouds.model import CloudError, NodeId, NodeKey
-from oniyanma.clouds.store import Cloud
+from oniyanma.clouds.opening import Cloud
 
 Arrays = dict[str, npt.NDArray[Any]]
 

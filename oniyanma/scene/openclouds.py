@@ -19,7 +19,7 @@ from oniyanma.clouds.model import (
     NodeId,
     NodePoints,
 )
-from oniyanma.clouds.store import Cloud
+from oniyanma.clouds.opening import Cloud
 from oniyanma.scene.camera import Bounds, as_vec3
 from oniyanma.scene.project.sources import header_hash
 from oniyanma.scene.state import CloudEntry, SceneState
@@ -34,6 +34,7 @@ class Store(Protocol):
     def pending(self) -> int: ...
     @property
     def indexing(self) -> bool: ...
+    def warm(self) -> None: ...
     def prepare(self, path: str, *, id: str) -> Any: ...
     def adopt(self, cloud: Any) -> None: ...
     def let_go(self, cloud: Any) -> None: ...
@@ -84,6 +85,10 @@ class OpenClouds:
         if cloud is not None:
             self._infos[id] = cloud.info
         return self._infos[id]
+
+    def warm(self) -> None:
+        """Have what opening needs ready before it is needed."""
+        self.store.warm()
 
     def prepare(self, path: str, id: str) -> Cloud:
         """Read what a cloud begins with; on any thread. Raises CloudError."""

@@ -24,7 +24,8 @@ from oniyanma.clouds.model import (
     NodePoints,
     Vec3,
 )
-from oniyanma.clouds.store import Cloud, CloudStore
+from oniyanma.clouds.opening import Cloud
+from oniyanma.clouds.store import CloudStore
 from oniyanma.registry.log import LogEntry, LogSink
 from oniyanma.scene import attributes, picking
 from oniyanma.scene.camera import Bounds, Matrices, as_vec3, display_scale, matrices, union

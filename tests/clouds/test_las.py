@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from oniyanma.clouds.inspect import inspect
 from oniyanma.clouds.model import CloudError
 from oniyanma.clouds.open import open_source
+from oniyanma.clouds.sources.laz import decode
 from tests.clouds.making import codes, message, patch, read, write_las
 from tests.support import SHARED, shared
 
@@ -517,6 +518,31 @@ def test_a_sample_of_some_chunks_holds_no_point_twice(
     got = source.sample_within(150_000, decode).array  # type: ignore[attr-defined]
     assert len(np.unique(got["gps_time"])) == len(got) >= min(decode // 2, 60_000)
     assert np.array_equal(got, whole[got["gps_time"].astype(int)])
+
+
+@settings(max_examples=30, deadline=None)
+@given(points=st.integers(1, 60_000), chunk=st.integers(0, 1))
+@pytest.mark.parametrize("point_format", [1, 3, 6, 7])
+def test_a_chunk_begun_gives_the_points_that_the_whole_one_begins_with(
+    point_format: int, points: int, chunk: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """As few bytes as are needed are read of it, and they decode to the same points."""
+    path = tmp_path_factory.getbasetemp() / f"begun-{point_format}.laz"
+    if not path.exists():
+        rng = np.random.default_rng(5)
+        version = "1.2" if point_format < 6 else "1.4"
+        times = rng.uniform(-1e9, 1e9, 60_000)  # hard to compress: every byte of a point counts
+        more = {"red": rng.integers(0, 65_536, 60_000)} if point_format in (3, 7) else {}
+        write_las(path, 60_000, point_format=point_format, version=version, gps_time=times, **more)
+    source = open_source(path)
+    laz, chosen = source._laz, source.chunks[chunk]  # type: ignore[attr-defined]
+    points = min(points, chosen.points)
+    with path.open("rb") as stream:
+        data = laz.beginning(stream, chosen, points)
+    assert len(data) <= chosen.size
+    got = decode(laz, [(points, data)])
+    whole = read(source)[chosen.first : chosen.first + points]
+    assert got.tobytes() == whole.tobytes()
 
 
 def test_a_sample_gives_a_first_colour_depth(tmp_path: Path) -> None:

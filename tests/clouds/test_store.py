@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,9 @@ from oniyanma.clouds.index.build import build_copc
 from oniyanma.clouds.model import CloudError, NodeFailed, NodeId, NodeKey, NodePoints
 from oniyanma.clouds.nodecache import NodeCache, node_bytes
 from oniyanma.clouds.open import open_source
-from oniyanma.clouds.store import Cloud, CloudStore
+from oniyanma.clouds.opening import Cloud
+from oniyanma.clouds.process import spawn
+from oniyanma.clouds.store import CloudStore
 from tests.clouds.index_support import all_records, terrain, write_las
 from tests.support import shared
 
@@ -112,9 +115,52 @@ def test_a_large_cloud_shows_a_sample_then_its_tree(store, ground):
     assert {node.generation for node in nodes} == {cloud.hierarchy.generation}
 
 
+def test_the_sample_is_decoded_by_the_process_that_indexes(ground, tmp_path, monkeypatch):
+    """LAZ codecs hold the interpreter lock: the caller's threads must not wait for one."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the sample was decoded here")
+
+    monkeypatch.setattr("oniyanma.clouds.sources.las.LasSource.sample", refuse)
+    store = CloudStore(cache_dir=tmp_path / "cache", small_cloud=1000)
+    cloud = store.open(str(ground), id="a")
+    shown = sum(len(node.xyz) for node in load(store, everything(cloud)))
+    assert (cloud.state, shown) == ("indexing", 150_000)
+    store.close()
+
+
+def test_an_indexer_that_ends_at_once_leaves_a_sample_and_says_so(ground, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "oniyanma.clouds.index.job.spawn",
+        lambda module, arguments: spawn("tests.clouds.index_stillborn_worker", arguments),
+    )
+    store = CloudStore(cache_dir=tmp_path / "cache", small_cloud=1000)
+    cloud = store.open(str(ground), id="a")
+    finish_indexing(store, cloud)
+    assert cloud.state == "failed" and "ended unexpectedly" in cloud.reason
+    assert sum(len(node.xyz) for node in load(store, everything(cloud))) == 150_000
+    store.close()
+
+
+def test_a_process_stands_by_for_the_next_cloud_and_ends_with_the_store(ground, tmp_path):
+    store = CloudStore(cache_dir=tmp_path / "cache", small_cloud=1000)
+    store.warm()
+    store.warm()
+    before = store.processes
+    assert len(before) == 3  # two decoders and an indexer
+    cloud = store.open(str(ground), id="a")
+    assert set(store.processes) == set(before)  # the one that stood by indexes
+    finish_indexing(store, cloud)
+    after = store.processes
+    assert len(after) == 3 and len(set(after) & set(before)) == 2  # another stands by
+    store.close()
+    assert store.processes == []
+    assert not any(psutil.pid_exists(pid) for pid in {*before, *after})
+
+
 def test_a_large_cloud_grows_finer_before_its_tree_is_there(inline, ground, tmp_path, monkeypatch):
     monkeypatch.setattr("oniyanma.clouds.index.build.COARSE_FROM", 0)
-    monkeypatch.setattr("oniyanma.clouds.store.SAMPLE_POINTS", 2_000)
+    monkeypatch.setattr("oniyanma.clouds.opening.SAMPLE_POINTS", 2_000)
     cloud = inline.open(str(ground), id="a")
     shown = [int(cloud.hierarchy.counts.sum())]
     trees = [cloud.tree]
@@ -149,7 +195,7 @@ def test_a_changed_file_is_indexed_anew(inline, ground, tmp_path):
 
 
 def test_the_coarse_sample_shows_every_place_that_holds_a_thousandth(tmp_path, monkeypatch):
-    monkeypatch.setattr("oniyanma.clouds.store.SAMPLE_POINTS", 40_000)
+    monkeypatch.setattr("oniyanma.clouds.opening.SAMPLE_POINTS", 40_000)
     for ending in ("las", "laz"):
         file = write_las(tmp_path / f"a.{ending}", terrain(300_000, seed=4))
         with_store = CloudStore(inline=True, cache_dir=tmp_path / "cache", small_cloud=1000)
@@ -377,7 +423,7 @@ def in_pages(path: Path, target: Path) -> Path:
 def test_hierarchy_pages_are_read_when_needed_and_the_tree_grows(
     store, copc, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("oniyanma.clouds.store.MAX_PAGES", 1)
+    monkeypatch.setattr("oniyanma.clouds.opening.MAX_PAGES", 1)
     paged = in_pages(copc, tmp_path / "paged.copc.laz")
     whole = open_copc(str(copc)).hierarchy()
     cloud = store.open(str(paged), id="a")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 
 from oniyanma.clouds.index.facts import read_facts
+from oniyanma.clouds.memtree import MemoryTree
 from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning
 from oniyanma.clouds.process import claim_pipes, give_way, receive, send, spawn
 
@@ -23,10 +24,31 @@ Reporter = Callable[["IndexReport"], None]
 
 
 @dataclass(frozen=True)
+class IndexRequest:
+    """What to index into ``place`` within ``memory`` bytes; first a sample of ``sample`` points,
+    where that is not 0."""
+
+    path: str
+    options: Mapping[str, Any]
+    place: Path
+    memory: int
+    sample: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The coarse sample as a tree, and the facts known once it was taken."""
+
+    tree: MemoryTree
+    info: CloudInfo
+
+
+@dataclass(frozen=True)
 class IndexReport:
     """How far indexing is: ``progress`` 0..1, ``stage`` in words; ``info`` when done.
 
-    ``coarse`` names a COPC file of a finer sample, once, while it is running.
+    While it is running, once each: ``sample``, and ``coarse``, the path of a COPC file of a finer
+    sample.
     """
 
     state: Literal["running", "done", "failed"]
@@ -35,52 +57,74 @@ class IndexReport:
     reason: str = ""
     info: CloudInfo | None = None
     coarse: str = ""
+    sample: Sample | None = None
+
+
+class Indexer:
+    """A process that is up and waits for one request."""
+
+    def __init__(self) -> None:
+        process = spawn("oniyanma.clouds.index.job", [])
+        self.process, self.pid = process, process.pid
+        self.input, self.output = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout)
+
+    def close(self) -> None:
+        """Ends it, whatever it is at."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.input, self.output):
+            try:
+                pipe.close()
+            except OSError:
+                pass  # unsent bytes of a process that has ended
 
 
 class IndexJob:
-    """One source being indexed into ``place``. ``report`` is called on a thread of the job."""
+    """One source being indexed. ``report`` is called on a thread of the job.
+
+    Without an ``indexer`` nothing happens until `run_inline`.
+    """
 
     def __init__(
-        self,
-        path: str,
-        options: Mapping[str, Any],
-        place: Path,
-        memory: int,
-        report: Reporter,
-        inline: bool = False,
+        self, request: IndexRequest, report: Reporter, indexer: Indexer | None = None
     ) -> None:
-        self.place = place
-        self._request = (path, dict(options), str(place), memory)
+        self.place = request.place
+        self._request = request
         self._report = report
-        self._process: Any = None
-        self._thread: threading.Thread | None = None
+        self._indexer = indexer
         self._cancelled = False
-        if not inline:
-            self._process = spawn("oniyanma.clouds.index.job", [])
-            self._thread = threading.Thread(target=self._listen, name="oniyanma-index", daemon=True)
+        self._sample: Sample | None = None
+        self._sampled = threading.Event()
+        self._thread = threading.Thread(target=self._listen, name="oniyanma-index", daemon=True)
+        if indexer is not None:
             self._thread.start()
 
     @property
     def pid(self) -> int | None:
         """The process id of the indexer."""
-        return None if self._process is None else int(self._process.pid)
+        return None if self._indexer is None else self._indexer.pid
+
+    def sample(self) -> Sample | None:
+        """Waits for the sample that was asked for; None when the indexer ended without one."""
+        self._sampled.wait()
+        return self._sample
 
     def cancel(self) -> None:
         """Stops it; the report says failed, "cancelled"."""
         self._cancelled = True
-        if self._process is not None:
-            self._process.kill()
+        if self._indexer is not None:
+            self._indexer.process.kill()
         else:
             self._report(IndexReport("failed", reason="cancelled"))
 
     def close(self) -> None:
         """Stops it if it runs, and waits for its end."""
         self._cancelled = True
-        if self._process is None:
+        if self._indexer is None:
             return
-        self._process.kill()
-        self._process.wait()
-        if self._thread is not None and self._thread is not threading.current_thread():
+        self._indexer.process.kill()
+        self._indexer.process.wait()
+        if self._thread is not threading.current_thread():
             self._thread.join()
 
     def run_inline(self) -> None:
@@ -88,49 +132,51 @@ class IndexJob:
         if not self._cancelled:
             self._report(_run(self._request, self._report, inline=True))
 
-    @staticmethod
-    def stored_info(place: Path, info: CloudInfo) -> CloudInfo | None:
-        """``info`` with what the indexer found in every point, kept with the index."""
-        facts = read_facts(place)
-        if facts is None:
-            return None
-        return replace(
-            info,
-            points=facts["points"],
-            bounds_min=_vec(facts["bounds_min"]),
-            bounds_max=_vec(facts["bounds_max"]),
-            color_depth=facts["color_depth"],
-            classes={int(k): v for k, v in facts["classes"].items()},
-            returns={int(k): v for k, v in facts["returns"].items()},
-            warnings=tuple(CloudWarning(*w) for w in facts["warnings"]),
-            checked=True,
-        )
-
     def _listen(self) -> None:
+        assert self._indexer is not None
         last: IndexReport | None = None
         try:
-            send(cast(BinaryIO, self._process.stdin), self._request)
+            send(self._indexer.input, self._request)
             while last is None or last.state == "running":
-                last = receive(self._process.stdout)
-                self._report(last)
+                last = receive(self._indexer.output)
+                if last.sample is not None:
+                    self._sample = last.sample
+                    self._sampled.set()
+                else:
+                    self._report(last)
         except (EOFError, OSError):
             reason = "cancelled" if self._cancelled else self._ended()
             self._report(IndexReport("failed", reason=reason))
         finally:
             _remove_parts(self.place)
-            for pipe in (self._process.stdin, self._process.stdout):
-                try:
-                    pipe.close()
-                except OSError:
-                    pass
-            self._process.wait()
+            self._indexer.close()
+            self._sampled.set()
 
     def _ended(self) -> str:
-        status = self._process.wait()
+        assert self._indexer is not None
+        status = self._indexer.process.wait()
         return (
             f"the indexing process ended unexpectedly (exit status {status}); the coarse sample "
             "stays on screen, open the cloud again to retry."
         )
+
+
+def stored_info(place: Path, info: CloudInfo) -> CloudInfo | None:
+    """``info`` with what the indexer found in every point, kept with the index."""
+    facts = read_facts(place)
+    if facts is None:
+        return None
+    return replace(
+        info,
+        points=facts["points"],
+        bounds_min=_vec(facts["bounds_min"]),
+        bounds_max=_vec(facts["bounds_max"]),
+        color_depth=facts["color_depth"],
+        classes={int(k): v for k, v in facts["classes"].items()},
+        returns={int(k): v for k, v in facts["returns"].items()},
+        warnings=tuple(CloudWarning(*w) for w in facts["warnings"]),
+        checked=True,
+    )
 
 
 def facts_of(info: CloudInfo) -> bytes:
@@ -167,31 +213,40 @@ def _remove_parts(place: Path, coarse: bool = False) -> None:
             pass  # still open on Windows: the cache's trim takes it later
 
 
-def _run(request: tuple[Any, ...], report: Reporter, inline: bool) -> IndexReport:
+def _run(request: IndexRequest, report: Reporter, inline: bool) -> IndexReport:
     from oniyanma.clouds.index.build import build_copc
     from oniyanma.clouds.open import open_source
 
-    path, options, place, memory = request
+    place = Path(request.place)
     try:
-        source = open_source(path, options=options or None)
-        Path(place).parent.mkdir(parents=True, exist_ok=True)
+        source = open_source(request.path, options=dict(request.options) or None)
+        if request.sample:
+            record = source.sample(request.sample)
+            first = Sample(MemoryTree(source.header, record.array), source.info)
+            report(IndexReport("running", 0.0, "reading", sample=first))
+            del record, first
+        if not inline:
+            give_way(10)  # somebody waited for the sample only; the crew inherits it
+        place.parent.mkdir(parents=True, exist_ok=True)
         result = build_copc(
             source,
-            Path(place),
-            memory=memory,
+            place,
+            memory=request.memory,
             progress=lambda share, stage: report(IndexReport("running", share, stage)),
             cancelled=lambda: False,
             workers=0 if inline else 2,
             facts=facts_of,
             coarse=(
-                coarse_place(Path(place)),
+                coarse_place(place),
                 lambda path: report(IndexReport("running", 0.5, "building", coarse=str(path))),
             ),
         )
     except CloudError as error:
         return IndexReport("failed", reason=str(error))
     except OSError as error:
-        return IndexReport("failed", reason=f"{path} can't be indexed: {error.strerror or error}.")
+        return IndexReport(
+            "failed", reason=f"{request.path} can't be indexed: {error.strerror or error}."
+        )
     return IndexReport("done", 1.0, "ready", info=result.info)
 
 
@@ -199,8 +254,10 @@ def main() -> int:
     """Takes one request and indexes it; leaves when the parent does."""
     import signal
 
+    import oniyanma.clouds.index.build
+    import oniyanma.clouds.open  # noqa: F401 - before the request comes, where there is time
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    give_way(10)  # its crew inherits it
     source, sink = claim_pipes()
     os.environ.pop("RAYON_NUM_THREADS", None)
     try:
@@ -210,7 +267,7 @@ def main() -> int:
 
     def watch() -> None:
         source.read(1)  # nothing more ever comes: this returns when the parent is gone
-        _remove_parts(Path(request[2]), coarse=True)
+        _remove_parts(request.place, coarse=True)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -347,6 +347,11 @@ class ColumnSource:
             returns=done.returns if "return_number" in columns else {},
         )
 
+    @property
+    def sampled(self) -> bool:
+        """The look through the file has taken a sample."""
+        return True
+
     def sample(self, count: int) -> laspy.PackedPointRecord:
         """About ``count`` points, evenly from all over the file, kept from the first pass."""
         parts = self._scan.sample

@@ -361,6 +361,11 @@ class EptSource:
             record[ours] = values if limit is None else np.minimum(values, limit)
         return record
 
+    @property
+    def sampled(self) -> bool:
+        """A sample is read when it is asked for."""
+        return False
+
     def sample(self, count: int) -> laspy.PackedPointRecord:
         """About ``count`` points: the coarse tiles are a fair sample of the whole."""
         parts, have = [], 0

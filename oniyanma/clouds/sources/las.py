@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, BinaryIO, Literal
@@ -38,14 +38,13 @@ from oniyanma.clouds.sources.laz import (
     stream_chunks,
     stream_serial,
 )
-from oniyanma.clouds.sources.laz_sample import GRID, ChunkPlan
+from oniyanma.clouds.sources.laz_sample import CHUNK_POINTS, GRID, ChunkPlan
 
 logging.getLogger("laspy").setLevel(logging.CRITICAL)  # what it logs, our warnings say
 
-TURN_POINTS = 160_000  # decoded in one go, two chunks side by side: some 40 ms
-CHUNK_POINTS = 1_500  # what beginning a chunk costs, in points
+TURN_POINTS = 1_600_000  # decoded in one go: some 60 MB
 COPC_NODES = 128  # looked into for the sample of a COPC
-SAMPLE_DECODE = 3_100_000  # points decoded for a sample: about 0.6 s of two cores
+SAMPLE_DECODE = 3_100_000  # points decoded at most for a sample: about 0.6 s of two cores
 SAMPLE_BASE = 500  # points decoded of a chunk that is not decoded whole
 SAMPLE_CHUNKS = 640  # of which at most so many are begun
 SAMPLE_CANDIDATES = 2048  # and the ways of at most so many looked at
@@ -315,6 +314,11 @@ class LasSource:
         known, said = crs_module.settle(info.crs, info.bounds_min, info.bounds_max)
         self._info = replace(info, crs=known, warnings=merge(info.warnings, said))
 
+    @property
+    def sampled(self) -> bool:
+        """A sample is read when it is asked for."""
+        return False
+
     def sample(self, count: int) -> laspy.PackedPointRecord:
         """About ``count`` points spread over the whole cloud.
 
@@ -359,31 +363,29 @@ class LasSource:
         if self._info.format == "copc":  # each node's points are spread over its cell
             nodes = [self._chunks[int(i)] for i in even(len(self._chunks), COPC_NODES)]
             each = -(-count // len(nodes))
-            rows = self._starts(stream, [(node, min(each, node.points), 0) for node in nodes])
-            return rows[even(len(rows), count)].tobytes()
+            return thinned(
+                self._starts(stream, [(node, min(each, node.points), 0) for node in nodes]), count
+            )
         whole = sum(chunk.points for chunk in self._chunks) <= decode_points
         if whole and len(chunks) == len(self._chunks):
             rows = self._starts(stream, [(chunk, chunk.points, 0) for chunk in chunks])
         else:
             rows = self._sample_chunks(stream, chunks, count, decode_points)
-        return rows[even(len(rows), count)].tobytes()
+        return thinned(rows, count)
 
     def _starts(
-        self, stream: BinaryIO, wanted: list[tuple[Chunk, int, int]]
-    ) -> npt.NDArray[np.uint8]:
-        """Points of chunks decoded: (chunk, up to, from) each, (n, record length) in all.
-
-        Of a damaged chunk what comes before the damage.
+        self, stream: BinaryIO, wanted: Sequence[tuple[Chunk, int, int]]
+    ) -> list[npt.NDArray[np.uint8]]:
+        """Points of chunks decoded: (chunk, up to, from) each, an (n, record length) array for
+        each; of a damaged chunk what comes before the damage.
         """
         assert self._laz is not None
         length = self._laz.record_length
         found: list[npt.NDArray[np.uint8]] = []
         parts: list[tuple[int, bytes]] = []
         for index, (chunk, points, _) in enumerate(wanted):
-            stream.seek(chunk.at)
-            parts.append((points, stream.read(chunk.size)))
+            parts.append((points, self._laz.beginning(stream, chunk, points)))
             last = index + 1 == len(wanted)
-            # the decoder holds the interpreter lock: a window must get its turn in between
             if last or sum(n + CHUNK_POINTS for n, _ in parts) > TURN_POINTS - wanted[index + 1][1]:
                 ends = np.cumsum([n * length for n, _ in parts])[:-1]
                 try:
@@ -392,39 +394,39 @@ class LasSource:
                     found += [salvage(self._laz, n, data)[0] for n, data in parts]
                 parts = []
         rows = [raw.reshape(-1, length) for raw in found]
-        return np.concatenate([r[skip:] for r, (_, _, skip) in zip(rows, wanted, strict=True)])
+        return [r[skip:] for r, (_, _, skip) in zip(rows, wanted, strict=True)]
 
     def _sample_chunks(
         self, stream: BinaryIO, chunks: list[Chunk], count: int, decode_points: int
-    ) -> npt.NDArray[np.uint8]:
-        """Whole chunks until all cells are covered, and the beginnings of others."""
+    ) -> list[npt.NDArray[np.uint8]]:
+        """Beginnings of all chunks, then what the plan says until all cells are covered."""
         plan = self._plan(stream, chunks)
         seen = np.zeros(GRID * GRID, dtype=np.int64)
         found: list[npt.NDArray[np.uint8]] = []
-        begun = {int(i) for i in plan.begin(SAMPLE_CHUNKS)}
-        wanted = {i: (min(SAMPLE_BASE, chunks[i].points), 0) for i in begun}
-        share = 2
         left = decode_points
-        while wanted:
-            rows = self._starts(stream, [(chunks[i], *wanted[i]) for i in sorted(wanted)])
-            array = rows.reshape(-1).view(self._file.header.point_format.dtype())
-            seen += plan.cells(array["X"], array["Y"])
-            found.append(rows)
-            left -= len(array)
-            chosen = plan.choose(min(left, decode_points // share), seen)
-            share = 5  # the first guess is for half of the points, later ones correct it
-            lacking = max(min(count, decode_points), decode_points * 3 // 4) - decode_points + left
-            if not len(chosen) and lacking > 0:  # all covered: the rest of the time for depth
-                rest = np.flatnonzero(~plan.chosen)
-                chosen = rest[even(len(rest), -(-lacking // chunks[0].points))]
-                plan.chosen[chosen] = True
-            wanted = {
-                int(i): (chunks[int(i)].points, min(SAMPLE_BASE, chunks[int(i)].points))
-                if int(i) in begun
-                else (chunks[int(i)].points, 0)
-                for i in chosen
-            }
-        return np.concatenate(found)
+
+        def take(wanted: Mapping[int, int]) -> None:
+            """Decodes chunks up to so many points each."""
+            nonlocal left
+            rows = self._starts(stream, [(chunks[i], n, plan.done[i]) for i, n in wanted.items()])
+            for part in rows:
+                array = part.reshape(-1).view(self._file.header.point_format.dtype())
+                seen[:] += plan.cells(array["X"], array["Y"])
+            for i, n in wanted.items():
+                plan.done[i] = n
+                left -= n
+            found.extend(rows)
+
+        take({int(i): min(SAMPLE_BASE, chunks[i].points) for i in plan.begin(SAMPLE_CHUNKS)})
+        take({i: chunks[i].points for i in sorted(plan.choose(left // 2, seen))})
+        while left > 0 and (more := plan.extend(min(left, decode_points // 10), seen)):
+            take(dict(sorted(more.items())))
+        lacking = min(count, decode_points) - (decode_points - left)
+        if lacking > 0:  # all covered: the rest for depth
+            rest = np.flatnonzero(plan.done < [chunk.points for chunk in chunks])
+            some = rest[even(len(rest), -(-lacking // chunks[0].points))]
+            take({int(i): chunks[i].points for i in some})
+        return found
 
     def _plan(self, stream: BinaryIO, chunks: list[Chunk]) -> ChunkPlan:
         """The plan that the uncompressed first points of ``chunks`` and their followers give."""
@@ -464,6 +466,19 @@ def even(total: int, count: int) -> npt.NDArray[np.int64]:
     if total <= count:
         return np.arange(max(total, 0), dtype=np.int64)
     return (np.arange(count, dtype=np.int64) * total) // count
+
+
+def thinned(rows: list[npt.NDArray[np.uint8]], count: int) -> bytes:
+    """``count`` records spread evenly over ``rows`` as one, each (n, record length)."""
+    ends = np.cumsum([len(part) for part in rows])
+    wanted = even(int(ends[-1]) if len(ends) else 0, count)
+    cuts = np.searchsorted(wanted, ends[:-1])
+    firsts = [0, *ends[:-1]]
+    picked = np.split(wanted, cuts)
+    return b"".join(
+        part[index - first].tobytes()
+        for part, index, first in zip(rows, picked, firsts, strict=True)
+    )
 
 
 def file_of(source: LasSource) -> LasFile:

@@ -105,6 +105,27 @@ class LazFormat:
         count, *sizes = struct.unpack_from(f"<{1 + self.layers}I", data, at)
         return count, at + 4 + 4 * self.layers + sum(sizes)
 
+    def beginning(self, stream: BinaryIO, chunk: Chunk, points: int) -> bytes:
+        """The bytes at ``chunk`` that its first ``points`` are decoded from, as a chunk."""
+        stream.seek(chunk.at)
+        if points >= chunk.points:
+            return stream.read(chunk.size)
+        room = 2 * points * self.record_length + 1024
+        if not self.layered:
+            return stream.read(min(room, chunk.size))
+        at = self.record_length + 4
+        head = stream.read(at + 4 * self.layers)
+        if len(head) < at + 4 * self.layers:
+            return head
+        sizes = struct.unpack_from(f"<{self.layers}I", head, at)
+        layers, start = [], chunk.at + len(head)
+        for size in sizes:
+            stream.seek(start)
+            layers.append(stream.read(min(size, room, max(chunk.at + chunk.size - start, 0))))
+            start += size
+        kept = struct.pack(f"<{self.layers}I", *map(len, layers))
+        return b"".join([head[:at], kept, *layers])
+
     def safe(self, data: bytes) -> bool:
         """Whether a layered chunk's layers lie within its bytes (else lazrs may eat memory)."""
         if not self.layered:

@@ -2,13 +2,17 @@
 
 A chunk can only be decoded from its start, and its first point is stored uncompressed. So the
 first points of all chunks draw the way the file takes over the ground for nothing. From that way
-it is guessed which cells each chunk covers, and whole chunks are chosen until every cell that
-matters is covered; what was decoded then corrects the guess. On a file sorted by rows this finds
-every 1/32 cell with 0.1 % of the points by decoding 30 % of them, where equal beginnings of all
-chunks miss a quarter of the cells.
+it is guessed which cells each chunk covers. Whole chunks are chosen first, those that cover most;
+what was decoded corrects the guess, and for the cells still missing chunks are decoded as far as
+they are guessed to reach them. On a file sorted by rows this finds every 1/32 cell with 0.1 % of
+the points by decoding a quarter of them, where equal beginnings of all chunks miss a quarter of
+the cells.
 """
 
 from __future__ import annotations
+
+import heapq
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +20,9 @@ import numpy.typing as npt
 GRID = 32
 _STEPS = 128
 _WORTH = 0.0005  # a cell guessed to hold less than this share of the points is not sought
-_SEEN = 20  # decoded points that make a cell covered
+_SEEN = 40  # decoded points that make a cell covered
+_BEYOND = 0.06  # of a chunk, decoded beyond the place where a cell is guessed to end
+CHUNK_POINTS = 1_500  # what beginning a chunk costs, in points
 
 Box = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
@@ -45,20 +51,22 @@ class ChunkPlan:
         if box is not None and (box[0] <= low).all() and (box[1] >= high).all():
             low, high = box
         self._low, self._width = low, max(float((high - low).max()), 1e-12)
-        share = self._shares(first, following, (high - low) / self._width)
+        self._way = self._ways(first, following, (high - low) / self._width)
+        share = self._shares()
         self._need = counts @ share
         self._need[self._need < _WORTH * counts.sum()] = 0.0
         self._first = self._cells_of(first)
         self._touched = (share >= 4.0 / _STEPS).astype(np.float32)
-        self.chosen = np.zeros(len(counts), dtype=bool)
+        self._passed = self._first_passes()
+        self.done = np.zeros(len(counts), dtype=np.int64)  # points decoded of each
 
-    def _shares(
+    def _ways(
         self,
         first: npt.NDArray[np.float64],
         following: npt.NDArray[np.float64],
         reach: npt.NDArray[np.float64],
-    ) -> npt.NDArray[np.float32]:
-        """(n, GRID²) the share of each chunk's way that lies in each cell, as guessed."""
+    ) -> npt.NDArray[np.int64]:
+        """(n, _STEPS) the cells each chunk passes through, as guessed."""
         start, end = (first - self._low) / self._width, (following - self._low) / self._width
         reach = np.maximum(reach, 1e-9)
         step = end - start
@@ -73,10 +81,24 @@ class ChunkPlan:
         at = (np.arange(_STEPS) + 0.5)[None, :, None] / _STEPS
         way = (start[:, None, :] + step[:, None, :] * at) % (reach * (1.0 + 1e-9))
         cells = np.minimum((way * GRID).astype(np.int64), GRID - 1)
-        flat = cells[..., 0] * GRID + cells[..., 1]
-        flat += np.arange(len(first))[:, None] * (GRID * GRID)
-        bins = np.bincount(flat.ravel(), minlength=len(first) * GRID * GRID)
-        return (bins.reshape(len(first), GRID * GRID) / _STEPS).astype(np.float32)
+        return cells[..., 0] * GRID + cells[..., 1]
+
+    def _shares(self) -> npt.NDArray[np.float32]:
+        """(n, GRID²) the share of each chunk's way that lies in each cell."""
+        n = len(self._way)
+        flat = self._way + np.arange(n)[:, None] * (GRID * GRID)
+        bins = np.bincount(flat.ravel(), minlength=n * GRID * GRID)
+        return (bins.reshape(n, GRID * GRID) / _STEPS).astype(np.float32)
+
+    def _first_passes(self) -> npt.NDArray[np.bool_]:
+        """(n, _STEPS) where a way leaves a cell that it has been in for the first time."""
+        leaves = np.ones(self._way.shape, dtype=bool)
+        leaves[:, :-1] = self._way[:, 1:] != self._way[:, :-1]
+        row, step = np.nonzero(leaves)
+        _, first = np.unique(row * (GRID * GRID) + self._way[row, step], return_index=True)
+        passed = np.zeros(self._way.shape, dtype=bool)
+        passed[row[first], step[first]] = True
+        return passed
 
     def _cells_of(self, places: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """(n,) the cell each of ``places`` (n, 2) lies in."""
@@ -104,23 +126,60 @@ class ChunkPlan:
             index += np.clip(place, 0, GRID - 1, out=place).astype(np.int32)
         return np.bincount(index, minlength=GRID * GRID)
 
-    def choose(self, points: int, seen: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Numbers of the chunks to decode whole next, in file order; none when all is covered.
+    def choose(self, points: int, seen: npt.NDArray[np.int64]) -> list[int]:
+        """Numbers of the chunks to decode whole, those first that cover most; none when all is.
 
         Args:
             points: About how many points they may hold in all.
             seen: (GRID²,) points decoded so far in each cell.
         """
         wanted = np.where(seen < _SEEN, self._need, 0.0).astype(np.float32)
-        found = []
+        found: list[int] = []
         while points > 0:
             gain = self._touched @ wanted
-            gain[self.chosen] = -1.0
+            gain[found] = -1.0
             best = int(gain.argmax())
             if gain[best] <= 0.0:
                 break
             found.append(best)
-            self.chosen[best] = True
             points -= int(self._counts[best])
             wanted[self._touched[best] > 0] = 0.0
-        return np.array(sorted(found), dtype=np.int64)
+        return found
+
+    def extend(self, points: int, seen: npt.NDArray[np.int64]) -> dict[int, int]:
+        """How far to decode which chunks for the cells still missing; none when all is covered.
+
+        Those first that cover most cells for their cost. Arguments as for `choose`.
+        """
+        # a cell that should have been passed and was not seen is taken as empty
+        upto = self.done * _STEPS // np.maximum(self._counts, 1)
+        been = self._passed & (np.arange(_STEPS) < upto[:, None])
+        passes = np.bincount(self._way[been], minlength=GRID * GRID)
+        wanted = (seen < _SEEN) & (self._need > 0.0) & (passes == 0)
+        gains = np.cumsum(self._passed & wanted[self._way], axis=1)
+        heap = [(-rate, chunk) for chunk, rate in enumerate(self._rates(gains, slice(None)).max(1))]
+        heapq.heapify(heap)
+        found: dict[int, int] = {}
+        while heap and points > 0:
+            chunk = heapq.heappop(heap)[1]  # rates only fall, so the best is at the top
+            gain = np.cumsum(self._passed[chunk] & wanted[self._way[chunk]])
+            rates = self._rates(gain[None], slice(chunk, chunk + 1))[0]
+            step = int(rates.argmax())
+            if rates[step] <= 0.0:
+                continue
+            if heap and rates[step] < -heap[0][0]:
+                heapq.heappush(heap, (-rates[step], chunk))
+                continue
+            share = min((step + 1) / _STEPS + _BEYOND, 1.0)
+            points -= int(share * self._counts[chunk]) - found.get(chunk, 0)
+            found[chunk] = int(share * self._counts[chunk])
+            wanted[self._way[chunk, : step + 1]] = False
+            heapq.heappush(heap, (-rates[step], chunk))
+        return found
+
+    def _rates(self, gains: npt.NDArray[Any], rows: slice) -> npt.NDArray[np.float64]:
+        """(m, _STEPS) cells gained for each point decoded up to each step, of some chunks."""
+        share = np.minimum((np.arange(_STEPS) + 1) / _STEPS + _BEYOND, 1.0)
+        upto = share * self._counts[rows, None]
+        further = upto > self.done[rows, None] + 1
+        return np.where(further, gains / (upto + CHUNK_POINTS), 0.0)

@@ -253,6 +253,11 @@ class TileSource:
             ours.array[name] = np.clip(ints, -(2**31), 2**31 - 1).astype(np.int32)
         return ours
 
+    @property
+    def sampled(self) -> bool:
+        """Whether every tile's is."""
+        return all(source.sampled for _, source in self._tiles)
+
     def sample(self, count: int) -> laspy.PackedPointRecord:
         """About ``count`` points, each tile giving its share; see `Source.sample`."""
         total = max(self._info.points, 1)

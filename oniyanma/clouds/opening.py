@@ -1,0 +1,219 @@
+"""Opening a cloud with the first thing to show: its tree, all its points, or a coarse sample.
+
+LAZ codecs hold the interpreter lock, so a sample that must be decoded is taken by the process
+that goes on to index the cloud: a window's thread never waits for it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from oniyanma.clouds import cache
+from oniyanma.clouds.copc import CopcFile, open_copc
+from oniyanma.clouds.index.job import (
+    Indexer,
+    IndexJob,
+    IndexReport,
+    IndexRequest,
+    Sample,
+    stored_info,
+)
+from oniyanma.clouds.memtree import MemoryTree
+from oniyanma.clouds.model import CloudError, CloudInfo, Hierarchy, Source
+from oniyanma.clouds.open import open_source
+
+SMALL_CLOUD = 400_000
+"""Clouds up to this many points are read whole on opening and never indexed."""
+
+SAMPLE_POINTS = 400_000
+MAX_PAGES = 64
+
+State = Literal["indexing", "ready", "failed"]
+
+
+@dataclass(eq=False)
+class Cloud:
+    """An open cloud.
+
+    ``state`` is "indexing" while the coarse sample is shown, "ready" with the whole tree, or
+    "failed" when indexing ended with ``reason`` (the sample stays). ``progress`` is 0..1 and
+    ``stage`` says in words what is being done. ``tree`` changes when the hierarchy is replaced
+    by another tree; nodes of the same ``tree`` stay valid when it only grows. ``serial`` tells
+    it from a cloud that had the same id before.
+    """
+
+    id: str
+    path: str
+    info: CloudInfo
+    hierarchy: Hierarchy
+    state: State = "ready"
+    progress: float = 1.0
+    stage: str = ""
+    reason: str = ""
+    tree: int = 0
+    serial: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+    memory: MemoryTree | None = None
+    copc: CopcFile | None = None
+    job: IndexJob | None = None
+    coarse: Path | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Attributes that nodes of this cloud can have."""
+        tree = self.memory or self.copc
+        return frozenset() if tree is None else tree.format.names
+
+    def source(self) -> Source:
+        """The original file at full resolution. Raises `CloudError` when it has gone."""
+        return open_source(self.path, options=self.options or None)
+
+    def cancel(self) -> None:
+        """Stops indexing; the coarse sample stays on screen."""
+        if self.job is not None:
+            self.job.cancel()
+
+
+class Opener:
+    """Opens clouds, on any thread.
+
+    ``cache_dir`` holds the indexes, ``memory_limit`` bounds an indexing process and its children
+    in bytes, clouds of up to ``small`` points are read whole; ``inline`` starts no process.
+    """
+
+    def __init__(self, cache_dir: Path, memory_limit: int, small: int, inline: bool) -> None:
+        self._cache_dir = cache_dir
+        self._memory_limit = memory_limit
+        self._small = small
+        self._inline = inline
+        self._lock = threading.Lock()
+        self._standby: Indexer | None = None
+
+    def warm(self) -> None:
+        """Has an indexing process stand by for the next cloud."""
+        with self._lock:
+            if self._standby is None and not self._inline:
+                self._standby = Indexer()
+
+    def close(self) -> None:
+        """Ends the process that stands by."""
+        with self._lock:
+            standby, self._standby = self._standby, None
+        if standby is not None:
+            standby.close()
+
+    @property
+    def processes(self) -> list[int]:
+        """The process id of the one that stands by."""
+        standby = self._standby
+        return [] if standby is None else [standby.pid]
+
+    def open(
+        self,
+        path: str,
+        id: str,
+        options: Mapping[str, Any],
+        serial: int,
+        report: Callable[[IndexReport], None],
+    ) -> Cloud:
+        """A cloud with the first thing to show; ``report`` hears of its indexing on a thread.
+
+        Raises `CloudError` when it can't be opened.
+        """
+        source = open_source(path, options=options or None)
+        try:
+            return self._open(source, path, id, options, serial, report)
+        finally:
+            source.close()
+
+    def _open(
+        self,
+        source: Source,
+        path: str,
+        id: str,
+        options: Mapping[str, Any],
+        serial: int,
+        report: Callable[[IndexReport], None],
+    ) -> Cloud:
+        info = source.info
+        same: dict[str, Any] = {"options": options, "tree": serial, "serial": serial}
+        if info.format == "copc":
+            copc = open_copc(path, max_pages=MAX_PAGES)
+            source.sample(20_000)  # gives the colour depth a first value
+            info = warned(source.info, copc)
+            return Cloud(id, path, info, copc.hierarchy(0), copc=copc, **same)
+        if info.points <= self._small:
+            memory = MemoryTree(source.header, _joined(source))
+            return Cloud(id, path, source.info, memory.hierarchy, memory=memory, **same)
+        try:
+            facts = f"{sorted(options.items())!r} {info.header_hash}"
+            place = cache.cached_file(path, self._cache_dir, facts)
+        except OSError as error:
+            raise CloudError(f"{path} can't be read: {error.strerror or error}.") from None
+        found = _cached(place)
+        if found is not None:
+            cache.touch(place)
+            checked = stored_info(place, info) or info
+            return Cloud(id, path, checked, found.hierarchy(0), copc=found, **same)
+        here = source.sampled or self._inline
+        first = _sample(source) if here else None
+        request = IndexRequest(
+            path, options, place, self._memory_limit, sample=0 if here else SAMPLE_POINTS
+        )
+        job = IndexJob(request, report, None if self._inline else self._indexer())
+        if first is None:
+            first = job.sample() or _sample(source)  # the indexer ended: its report says why
+        return Cloud(
+            id,
+            path,
+            first.info,
+            first.tree.hierarchy,
+            state="indexing",
+            progress=0.0,
+            stage="reading",
+            memory=first.tree,
+            job=job,
+            **same,
+        )
+
+    def _indexer(self) -> Indexer:
+        """The process that stood by, or a new one."""
+        with self._lock:
+            indexer, self._standby = self._standby, None
+        return indexer or Indexer()
+
+
+def _sample(source: Source) -> Sample:
+    record = source.sample(SAMPLE_POINTS)
+    return Sample(MemoryTree(source.header, record.array), source.info)
+
+
+def _joined(source: Source) -> Any:
+    """All points of ``source`` as packed records."""
+    records = [chunk.array for chunk in source.records()]
+    if not records:
+        return np.zeros(0, source.header.point_format.dtype())
+    return records[0] if len(records) == 1 else np.concatenate(records)
+
+
+def _cached(place: Path) -> CopcFile | None:
+    if not place.exists():
+        return None
+    try:
+        return open_copc(str(place))
+    except CloudError:
+        place.unlink(missing_ok=True)  # damaged: it is built again
+        return None
+
+
+def warned(info: CloudInfo, copc: CopcFile) -> CloudInfo:
+    """``info`` with what was odd in the hierarchy read so far."""
+    known = {warning.code for warning in info.warnings}
+    new = tuple(w for w in copc.warnings if w.code not in known)
+    return replace(info, warnings=info.warnings + new) if new else info
