@@ -20,7 +20,7 @@ from oniyanma.commands.arguments import (
     span,
     text,
 )
-from oniyanma.registry import Args, Call, Command, InvalidArguments, Outcome, Refused
+from oniyanma.registry import Args, Call, Command, InvalidArguments, Outcome, Refused, Work
 from oniyanma.rules.model import Box, Mode, Polygon, Prism, Range, Region, Shape, Vec3, Where
 from oniyanma.scene import selection
 from oniyanma.scene.camera import as_vec3
@@ -56,7 +56,7 @@ def _polygon(call: Call, args: Args) -> Outcome:
     return _join(call, replace(selection.filters(call.state), regions=pieces), args["mode"])
 
 
-def _where(call: Call, args: Args) -> Outcome:
+def _where(call: Call, args: Args) -> Outcome | Work[Any]:
     conditions = {name: value for name, value in args.items() if name != "mode"}
     if not conditions:
         raise wrong(
@@ -85,8 +85,11 @@ def _where(call: Call, args: Args) -> Outcome:
         sources=frozenset(args["sources"]) if "sources" in args else None,
         attribute=attribute,
     )
-    call.scene.ensure(attributes_of(shape))
-    return _join(call, shape, args["mode"])
+    mode = args["mode"]
+    arrival = call.scene.bring(attributes_of(shape), at_once=call.is_step)
+    if arrival is None:
+        return _join(call, shape, mode)
+    return Work(lambda job: arrival.wait(job.check), lambda later, _: _join(later, shape, mode))
 
 
 def _invert(call: Call, args: Args) -> Outcome:

@@ -25,6 +25,7 @@ class Call:
 
     ``scene`` is the host; ``state`` the state to start from (the committed one, or in a batch
     what the steps before made of it); ``now`` UTC, ISO 8601. A handler writes to none of them.
+    ``is_step``: one of several commands that are run at once, which can't be a `Work`.
     """
 
     scene: Any
@@ -33,6 +34,7 @@ class Call:
     surface: str
     now: str
     context: Context = field(repr=False)
+    is_step: bool = False
 
     @property
     def registry(self) -> Registry:

@@ -175,7 +175,7 @@ class Context:
         if not command.ready:
             raise NotReady(f"{command.name} is not available yet in this version.")
         require(self, command, call)
-        outcome = command.run(call, without_gate(args))
+        outcome = command.run(replace(call, is_step=True), without_gate(args))
         if isinstance(outcome, Work):
             raise Refused(f"{command.name} takes long: it can't be a step of a batch.")
         return outcome

@@ -28,6 +28,7 @@ from oniyanma.clouds.opening import Cloud
 from oniyanma.clouds.store import CloudStore
 from oniyanma.registry.log import LogEntry, LogSink
 from oniyanma.scene import attributes, picking
+from oniyanma.scene.arrival import PATIENCE, Arrival
 from oniyanma.scene.camera import Bounds, Matrices, as_vec3, display_scale, matrices, union
 from oniyanma.scene.navigation import Ground
 from oniyanma.scene.openclouds import OpenClouds, Store, header_bounds
@@ -38,7 +39,6 @@ from oniyanma.scene.state import CloudEntry, SceneState
 
 PERCENTILES = (2.0, 98.0)
 WAIT = 0.25  # seconds of one wait for the workers
-ENSURE_SECONDS = 30.0
 
 
 class Scene:
@@ -81,6 +81,7 @@ class Scene:
         self._bounds: tuple[Hashable, Bounds | None] | None = None
         self._ranges: dict[Hashable, tuple[float, float]] = {}
         self._told = 0
+        self._arrivals: list[Arrival] = []
         self._open_missing()
         self._follow()
 
@@ -201,6 +202,9 @@ class Scene:
             pass
         self._look()
         self._tell()
+        for arrival in [one for one in self._arrivals if self._there(one)]:
+            self._arrivals.remove(arrival)
+            arrival.over()
         return bool(self.store.pending)
 
     def settle(self, timeout: float) -> bool:
@@ -225,20 +229,27 @@ class Scene:
         """Nodes on their way."""
         return self.store.pending
 
-    def ensure(self, names: Iterable[str], timeout: float = ENSURE_SECONDS) -> None:
-        """Have attributes with every resident node, also from now on: waits for them."""
-        wanted = frozenset(names)
-        if wanted <= self._asked:
-            return
-        self._extra |= wanted
-        have = self.resident.ids()
-        end = time.monotonic() + timeout
-        while time.monotonic() < end:
-            more = self.pump(50.0)
-            lacking = [id for id in have if id in self.resident and self._lacks(id)]
-            if not lacking or not more:
-                return
+    def bring(self, names: Iterable[str], *, at_once: bool = False) -> Arrival | None:
+        """Have attributes with every resident node, also from now on; None: they are there.
+
+        ``at_once`` waits for them here, as inline has to: nobody else would bring them.
+        """
+        self._extra |= frozenset(names)
+        self._look()
+        arrival = Arrival(frozenset(self.resident.ids()))
+        end = time.monotonic() + PATIENCE
+        while not self._there(arrival) and time.monotonic() < end:
+            if not (self.inline or at_once):
+                self._arrivals.append(arrival)
+                return arrival
             self.store.wait(WAIT)
+            self.pump(50.0)
+        return None
+
+    def _there(self, arrival: Arrival) -> bool:
+        """Whether no resident node of those waits for attributes any more."""
+        here = (id for id in arrival.nodes if id in self.resident)
+        return not self.store.pending or not any(self._lacks(id) for id in here)
 
     def _look(self) -> None:
         """Cut again where the view, the budget, a tree or the attributes in use changed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import queue
 import subprocess
 import sys
 import threading
@@ -343,3 +344,48 @@ def test_a_window_brings_its_own_thread_and_loop(tmp_path: Path) -> None:
         assert handle.execute("openCloud", {"path": str(small_cloud(tmp_path / "a.las"))})
         assert session.unavailable("hideSelection") == "No selection (select something first)."
         assert session.unavailable("fitView") is None
+
+
+@pytest.mark.parametrize("as_step", [False, True])
+def test_attributes_that_are_not_loaded_are_waited_for_by_no_thread_of_a_scene(
+    tmp_path: Path, as_step: bool
+) -> None:
+    """A selection by GPS time is a job until the times are there; in a batch it counts as right."""
+
+    class Here:
+        def __init__(self) -> None:
+            self.tasks: queue.Queue[Any] = queue.Queue()
+
+        def post(self, function: Any) -> None:
+            self.tasks.put(function)
+
+        def is_current(self) -> bool:
+            return True
+
+    path = small_cloud(tmp_path / "a.las")
+    with oniyanma.Session(executor=(here := Here()), actor=HUMAN, viewport=(800, 600)) as session:
+        handle = session.handle(HUMAN)
+
+        def answer(asked: Any) -> Any:
+            while isinstance(asked, Job) and not asked.done:
+                try:
+                    here.tasks.get(timeout=0.05)()
+                except queue.Empty:
+                    pass
+                session.scene.pump(5.0)
+            return asked.answer if isinstance(asked, Job) else asked
+
+        assert answer(handle.execute("openCloud", {"path": str(path)}))["ok"]
+        while session.scene.pump(50.0):
+            pass
+        where = {"gpsTime": [1000, 1999]}
+        if as_step:
+            commands = [{"name": "selectWhere", "args": where}, {"name": "hideSelection"}]
+            proposed = handle.call("proposeBatch", {"title": "Dusk", "commands": commands})
+            assert handle.call("acceptBatch", {"id": proposed["id"]})["points"] == 1000
+            return
+        asked = handle.execute("selectWhere", where)
+        assert isinstance(asked, Job)
+        assert handle.call("getSession")["ok"]  # the scene goes on meanwhile
+        assert answer(asked)["points"] == 1000
+        assert not isinstance(handle.execute("selectWhere", where), Job)  # they are there now

@@ -43,7 +43,7 @@ class SceneMachine(RuleBasedStateMachine):
         self.reference = Reference(block)
         self.session = Session(inline_workers=True, actor=PERSON, viewport=(320, 240))
         assert self.session.call("openCloud", path=str(path))["ok"]
-        self.session._on_scene(lambda: self.session.scene.ensure({"gps_time"}))
+        self.session._on_scene(lambda: self.session.scene.bring({"gps_time"}))
         self.handles = {
             "person": self.session.handle(PERSON),
             "ai": self.session.handle(Actor("ai", "model")),
