@@ -169,7 +169,11 @@ class HeadlessRenderer:
         if self._thread is None:
             return
         if self._context is not None:
-            self._thread.submit(self._free).result()
+            try:
+                freed = self._thread.submit(self._free)
+            except RuntimeError:
+                return  # the interpreter is ending: threads take no more work, and all goes
+            freed.result()
         self._thread.shutdown()
         self._thread = None
 

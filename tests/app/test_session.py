@@ -196,6 +196,16 @@ def test_a_script_that_never_closed_leaves_its_unsaved_work(end: str) -> None:
     assert _left() == 1
 
 
+def test_a_script_that_took_a_picture_and_never_closed_ends_quietly() -> None:
+    program = (
+        "import oniyanma\n"
+        "session = oniyanma.Session()\n"
+        "assert session.call('captureView', width=64, height=64)['ok']\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_script_that_opens_what_a_person_left_does_not_take_it_away() -> None:
     with oniyanma.Session(inline_workers=True, actor=HUMAN) as session:
         assert session.call("addFinding", NOTE)["ok"]
