@@ -188,7 +188,8 @@ def _color(call: Call, args: Args) -> Outcome:
     else:
         display = replace(display, color=mode, cloud_colors=MappingProxyType({}))
     if "classColors" in args:
-        colors = {**display.class_colors, **{int(k): v for k, v in args["classColors"].items()}}
+        named = {int(k): v for k, v in args["classColors"].items()}
+        colors = {k: v for k, v in {**display.class_colors, **named}.items() if v is not None}
         display = replace(display, class_colors=MappingProxyType(colors))
     answer: dict[str, Any] = _mode_json(mode)
     if name == "rgb" and clouds and all(cloud.info.color_depth is None for cloud in clouds):
@@ -315,14 +316,14 @@ COMMANDS: Final = (
                     "type": "object",
                     "patternProperties": {
                         "^(\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])$": {
-                            "type": "string",
+                            "type": ["string", "null"],
                             "pattern": COLOR_PATTERN,
                             "x-like": "#rrggbb",
                         }
                     },
                     "additionalProperties": False,
                     "maxProperties": 256,
-                    "description": "Own colours of classes: class number → #rrggbb.",
+                    "description": "Own colours of classes: class number → #rrggbb, null = its default.",
                 },
                 "cloud": CLOUD,
             },

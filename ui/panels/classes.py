@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer
-from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPixmap, QShowEvent
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer
+from PySide6.QtGui import QBrush, QColor, QIcon, QMouseEvent, QPainter, QPixmap, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
     QHeaderView,
+    QMenu,
     QPushButton,
     QScrollArea,
+    QStyle,
+    QStyleOptionViewItem,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -23,6 +27,7 @@ from ..numbers import integer
 from ..text import tr
 from ..values import class_color, class_name
 from .base import KEY
+from .class_colour import ClassColour, color_args
 
 PATTERNS = (
     Qt.BrushStyle.NoBrush,
@@ -73,9 +78,17 @@ class ClassList(QWidget):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self.tree.itemChanged.connect(self._ticked)
+        self.tree.itemActivated.connect(lambda item, _: self._ask_color(item))
+        self.tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.tree.customContextMenuRequested.connect(self._menu)
+        self.tree.viewport().installEventFilter(self)
+        self.card = ClassColour(bridge, keeper, self)
         self.all = QPushButton(tr("All"))
         self.only = QPushButton(tr("Only this"))
         self.pick = QPushButton(tr("Select"))
+        self.paint = QPushButton(tr("Colour…"))
+        self.paint.setObjectName("classes.colour")
+        self.paint.clicked.connect(lambda: self._ask_color(self.tree.currentItem()))
         self.all.setObjectName("classes.all")
         self.only.setObjectName("classes.only")
         self.pick.setObjectName("classes.select")
@@ -83,7 +96,7 @@ class ClassList(QWidget):
         self.only.clicked.connect(lambda: self._with_current("only"))
         self.pick.clicked.connect(lambda: self._with_current("select"))
         row = QHBoxLayout()
-        for button in (self.all, self.only, self.pick):
+        for button in (self.all, self.only, self.pick, self.paint):
             button.setProperty("kind", "quiet")
             row.addWidget(button)
         row.addStretch(1)
@@ -143,7 +156,7 @@ class ClassList(QWidget):
         for number in sorted(counts):
             item = QTreeWidgetItem([f"{number}  {class_name(number)}", integer(counts[number])])
             item.setData(0, KEY, number)
-            item.setToolTip(0, item.text(0))  # a narrow inspector cuts the name
+            item.setToolTip(0, tr("{name}\nClick the colour to change it", name=item.text(0)))
             item.setIcon(0, swatch(class_color(state, number), number, self.devicePixelRatioF()))
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             hidden = number in state.hidden_classes
@@ -179,6 +192,66 @@ class ClassList(QWidget):
             self.bridge.run(
                 "setClassVisibility", {"classes": [item.data(0, KEY)], "visible": shown}
             )
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if (
+            event.type() == QEvent.Type.MouseButtonRelease
+            and isinstance(event, QMouseEvent)
+            and event.button() == Qt.MouseButton.LeftButton
+        ):
+            at = event.position().toPoint()
+            item = self.tree.itemAt(at)
+            if item is not None and self.swatch_rect(item).contains(at):
+                self.tree.setCurrentItem(item)
+                self._ask_color(item)
+                return True
+        return super().eventFilter(watched, event)
+
+    def swatch_rect(self, item: QTreeWidgetItem) -> QRect:
+        """Where a row's colour lies, in the list's viewport."""
+        option = QStyleOptionViewItem()
+        option.initFrom(self.tree)
+        option.rect = self.tree.visualItemRect(item)
+        option.features = (
+            QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator
+            | QStyleOptionViewItem.ViewItemFeature.HasDecoration
+            | QStyleOptionViewItem.ViewItemFeature.HasDisplay
+        )
+        option.decorationSize = self.tree.iconSize().expandedTo(QSize(16, 16))
+        option.icon, option.text = item.icon(0), item.text(0)
+        option.widget = self.tree
+        part = QStyle.SubElement.SE_ItemViewItemDecoration
+        return self.tree.style().subElementRect(part, option, self.tree).adjusted(-2, -2, 2, 2)
+
+    def _ask_color(self, item: QTreeWidgetItem | None) -> None:
+        if item is not None:
+            corner = self.tree.visualItemRect(item).topLeft()
+            place = self.tree.viewport().mapToGlobal(corner) - QPoint(8, 0)
+            self.card.ask(int(item.data(0, KEY)), place)
+
+    def _menu(self, at: QPoint) -> None:
+        """What can be done with a class, at the cursor or at the current row."""
+        item = self.tree.itemAt(at) or self.tree.currentItem()
+        if item is None:
+            return
+        self.tree.setCurrentItem(item)
+        own = self.bridge.committed.display.class_colors
+        number = int(item.data(0, KEY))
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(tr("Colour…"), lambda: self._ask_color(item))
+        default = menu.addAction(tr("Default colour"), lambda: self._restore([number]))
+        default.setEnabled(number in own)
+        every = menu.addAction(tr("All default colours"), lambda: self._restore(own))
+        every.setEnabled(bool(own))
+        menu.addSeparator()
+        menu.addAction(tr("Only this"), lambda: self._with_current("only"))
+        menu.addAction(tr("Select"), lambda: self._with_current("select"))
+        menu.popup(self.tree.viewport().mapToGlobal(at))
+
+    def _restore(self, numbers: Iterable[int]) -> None:
+        args = color_args(self.bridge.state, dict.fromkeys(numbers))
+        self.bridge.run("setColorMode", args)
 
     def _show_all(self) -> None:
         hidden = sorted(self.bridge.state.hidden_classes)
