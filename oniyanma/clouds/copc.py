@@ -27,6 +27,9 @@ ENTRY = np.dtype([("key", "<i4", 4), ("offset", "<u8"), ("size", "<i4"), ("count
 INFO = struct.Struct("<9d")  # centre xyz, halfsize, spacing, (root offset, size as u64), gps range
 MAX_HEAD = 1 << 28
 MAX_DEPTH = 30
+LARGE_NODE = 500_000
+"""Points of a node above which a COPC file's own tree is of no use: a node can only be shown
+whole, so the coarsest view would take the whole point budget or show nothing."""
 
 
 def node_format(path: str, header: laspy.LasHeader, laz_vlr: bytes) -> NodeFormat:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from oniyanma.clouds import cache
-from oniyanma.clouds.copc import CopcFile, open_copc
+from oniyanma.clouds.copc import LARGE_NODE, CopcFile, open_copc
 from oniyanma.clouds.index.job import (
     Indexer,
     IndexJob,
@@ -145,9 +145,11 @@ class Opener:
         same: dict[str, Any] = {"options": options, "tree": serial, "serial": serial}
         if info.format == "copc":
             copc = open_copc(path, max_pages=MAX_PAGES)
-            source.sample(20_000)  # gives the colour depth a first value
-            info = warned(source.info, copc)
-            return Cloud(id, path, info, copc.hierarchy(0), copc=copc, **same)
+            tree = copc.hierarchy(0)
+            if tree.counts.max(initial=0) <= LARGE_NODE or "://" in path:
+                source.sample(20_000)  # gives the colour depth a first value
+                info = warned(source.info, copc)
+                return Cloud(id, path, info, tree, copc=copc, **same)
         if info.points <= self._small:
             memory = MemoryTree(source.header, _joined(source))
             return Cloud(id, path, source.info, memory.hierarchy, memory=memory, **same)

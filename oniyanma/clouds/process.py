@@ -18,9 +18,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-FROZEN_SWITCH = "--oniyanma-worker"
-"""First argument that makes a frozen application act as the worker module named after it."""
-
 
 class Arena:
     """A block of memory that a child can map too: ``spec`` is what the child needs to know."""
@@ -73,12 +70,8 @@ def spawn(
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [root, env.get("PYTHONPATH")]))
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"):
         env.setdefault(name, "1")
-    if getattr(sys, "frozen", False):
-        command = [sys.executable, FROZEN_SWITCH, module]
-    else:
-        command = [sys.executable, "-P", "-m", module]
     return subprocess.Popen(
-        [*command, *arguments],
+        [sys.executable, "-P", "-m", module, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import oniyanma
@@ -332,6 +333,15 @@ def test_a_request_taken_back_before_its_turn_never_runs(session: oniyanma.Sessi
     assert future.cancel()
     hold.set()
     assert session.call("getCommandLog")["count"] == 0
+
+
+def test_a_warm_session_has_its_processes_up_and_leaves_none() -> None:
+    with oniyanma.Session() as session:
+        assert session.scene.clouds.store.processes == []
+        session.warm()
+        up = session.scene.clouds.store.processes
+        assert len(up) == 3 and all(psutil.pid_exists(pid) for pid in up)
+    assert not any(psutil.pid_exists(pid) for pid in up)
 
 
 def test_a_window_brings_its_own_thread_and_loop(tmp_path: Path) -> None:

@@ -95,6 +95,18 @@ def test_a_copc_file_is_ready_at_once_and_gives_every_point_exactly(store, copc,
     )
 
 
+def test_a_copc_file_whose_nodes_are_too_large_to_show_is_indexed_like_any_other(
+    store, copc, monkeypatch
+):
+    """A writer that puts all points into the root makes a valid file that no budget could show."""
+    monkeypatch.setattr("oniyanma.clouds.opening.LARGE_NODE", 5_000)
+    cloud = store.open(str(copc), id="a")
+    assert cloud.state == "indexing" and len(load(store, everything(cloud))) > 0
+    finish_indexing(store, cloud)
+    assert cloud.state == "ready" and cloud.copc.path != str(copc)
+    assert sum(len(node.xyz) for node in load(store, everything(cloud))) == 150_000
+
+
 def test_nodes_come_in_the_order_they_were_asked_for(inline, copc):
     cloud = inline.open(str(copc), id="a")
     wanted = list(reversed(everything(cloud)))

@@ -15,6 +15,7 @@ from laspy.vlrs.known import ExtraBytesVlr
 
 from oniyanma.clouds import crs as crs_module
 from oniyanma.clouds.checks import PointChecks, color_depth, merge
+from oniyanma.clouds.copc import LARGE_NODE
 from oniyanma.clouds.model import (
     UNKNOWN_CRS,
     CloudError,
@@ -360,8 +361,11 @@ class LasSource:
         if not self._chunks:
             return b""
         chunks = [self._chunks[int(i)] for i in even(len(self._chunks), SAMPLE_CANDIDATES)]
-        if self._info.format == "copc":  # each node's points are spread over its cell
-            nodes = [self._chunks[int(i)] for i in even(len(self._chunks), COPC_NODES)]
+        copc = self._info.format == "copc"
+        if copc and max(chunk.points for chunk in self._chunks) <= LARGE_NODE:
+            # each node's points are spread over its cell
+            some = min(COPC_NODES, max(count // SAMPLE_BASE, 1))
+            nodes = [self._chunks[int(i)] for i in even(len(self._chunks), some)]
             each = -(-count // len(nodes))
             return thinned(
                 self._starts(stream, [(node, min(each, node.points), 0) for node in nodes]), count
