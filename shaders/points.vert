@@ -1,6 +1,7 @@
 // One point of a cloud. Coordinates are LAS integers biased to uint32, as two 16-bit halves each.
 // Defines: one of MODE_RGB, MODE_SCALAR, MODE_ELEVATION, MODE_CLASS, MODE_RETURN, MODE_SOURCE,
-// MODE_UNIFORM; and any of ORTHO, ADAPTIVE, SQUARE, HIDE_CLASSES, CLIP_NONE, CLIP_BOX, CLIP_POLYGON.
+// MODE_UNIFORM; and any of ORTHO, ADAPTIVE, SQUARE, HIDE_CLASSES, CLIP_NONE, CLIP_BOX, CLIP_POLYGON,
+// BEHIND (points of at most two pixels: leave out those behind the picture so far).
 #include "depth.glsl"
 
 attribute vec2 a_x;      // low half, high half
@@ -18,6 +19,7 @@ uniform vec4 u_row_y;
 uniform vec4 u_row_w;
 uniform vec4 u_row_depth; // orthographic: depth 0..1
 uniform float u_inverse_far;
+uniform vec4 u_nowhere;   // where no point is seen
 
 uniform float u_size;      // pixels
 uniform float u_max_size;
@@ -36,6 +38,12 @@ uniform vec3 u_clip_half;
 uniform vec2 u_clip_z;
 uniform float u_clip_keep;   // 1: keep what is inside, 0: what is outside
 uniform sampler2D u_clip_mask;
+
+#ifdef BEHIND
+uniform sampler2D u_farthest;  // depths, see farthest.frag
+uniform vec4 u_pixels;         // from the position to pixels: factors, shifts
+uniform vec2 u_pixel;          // one pixel, in texture units
+#endif
 
 varying vec3 v_color;
 #ifndef SQUARE
@@ -88,7 +96,14 @@ void main() {
     gone = max(gone, step(position.w, 0.0));
 #endif
     position.z = (depth * 2.0 - 1.0) * position.w;
-    gl_Position = gone > 0.5 ? vec4(2.0, 2.0, 2.0, 1.0) : position;
+#ifdef BEHIND
+    // the first of the two by two pixels a point may cover, unless rounding may choose another
+    vec2 first = position.xy / position.w * u_pixels.xy + u_pixels.zw - 0.5;
+    vec2 inner = step(abs(fract(first) - 0.5), vec2(0.49));
+    float farthest = texture2DLod(u_farthest, first * u_pixel, 0.0).r;
+    gone = max(gone, inner.x * inner.y * step(farthest + 0.000001, depth));
+#endif
+    gl_Position = gone > 0.5 ? u_nowhere : position;
 
 #ifdef ADAPTIVE
     float level = mod(a_color.w, 16.0);

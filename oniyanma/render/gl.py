@@ -33,7 +33,7 @@ _RGBA8 = 0x8058
 _MULTISAMPLE = 0x809D
 _FRAMEBUFFER_SRGB = 0x8DB9
 _MAX_VERTEX_TEXTURE_IMAGE_UNITS = 0x8B4C
-_MAX_TEXTURE_SIZE = 0x0D33
+_MAX_VIEWPORT_DIMS = 0x0D3A
 _POINT_SIZE_RANGE = 0x0B12
 
 _SOFTWARE = ("llvmpipe", "softpipe", "swrast", "software rasterizer", "swiftshader", "gdi generic")
@@ -50,7 +50,7 @@ class Capabilities:
     version: str
     renderer: str
     software: bool
-    max_texture: int
+    max_viewport: int
     max_point_size: float
 
 
@@ -79,7 +79,7 @@ def capabilities() -> Capabilities:
         version=version,
         renderer=renderer,
         software=any(name in renderer.lower() for name in _SOFTWARE),
-        max_texture=int(gl.glGetParameter(_MAX_TEXTURE_SIZE)),
+        max_viewport=min(gl.glGetParameter(_MAX_VIEWPORT_DIMS)),
         max_point_size=float(sizes[1]) if isinstance(sizes, tuple) else 64.0,
     )
 
@@ -317,8 +317,9 @@ class MultiDraw:
         self._function(gl.GL_POINTS, firsts.ctypes.data, counts.ctypes.data, len(firsts))
 
 
-def begin_points() -> None:
-    """State for drawing opaque round points into an empty target, which it clears."""
+def begin_points(viewport: tuple[int, int, int, int]) -> None:
+    """State for drawing opaque points into a target; ``viewport``: x, y, width, height."""
+    gl.glViewport(*viewport)
     gl.glDisable(gl.GL_BLEND)
     gl.glDisable(gl.GL_SCISSOR_TEST)
     gl.glEnable(gl.GL_DEPTH_TEST)
@@ -327,6 +328,16 @@ def begin_points() -> None:
     gl.glColorMask(True, True, True, True)
     gl.glDisable(_FRAMEBUFFER_SRGB)
     gl.glEnable(_VERTEX_PROGRAM_POINT_SIZE)
+
+
+def begin_depth() -> None:
+    """State for giving every pixel of a target a depth of its own, and no colour."""
+    gl.glDisable(gl.GL_BLEND)
+    gl.glDisable(gl.GL_SCISSOR_TEST)
+    gl.glEnable(gl.GL_DEPTH_TEST)
+    gl.glDepthFunc(gl.GL_ALWAYS)
+    gl.glDepthMask(True)
+    gl.glColorMask(False, False, False, False)
 
 
 def point_sprites(on: bool) -> None:
@@ -371,7 +382,7 @@ def end(attributes: int, framebuffer: int) -> None:
     for location in range(attributes):
         gl.glDisableVertexAttribArray(location)
     gl.glBindBuffer(gl.GL_ARRAY_BUFFER, 0)
-    for unit in (2, 1, 0):
+    for unit in (3, 2, 1, 0):
         gl.glActiveTexture(gl.GL_TEXTURE0 + unit)
         gl.glBindTexture(gl.GL_TEXTURE_2D, 0)
     gl.glUseProgram(0)

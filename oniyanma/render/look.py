@@ -16,6 +16,7 @@ from oniyanma.scene.camera import Matrices
 from oniyanma.scene.state import ColorMode, Display
 
 Uniforms = dict[str, "float | Sequence[float]"]
+Viewport = tuple[int, int, int, int]  # x, y, width, height
 
 MODES = {
     "rgb": "MODE_RGB",
@@ -27,6 +28,7 @@ MODES = {
 }  # any other mode is a scalar
 MAX_POINT = 48.0  # logical pixels: the largest an adaptive point grows
 SMALL = 3.0  # pixels: up to here a point is as good square as round
+TINY = 2.0  # pixels: up to here a point covers at most two by two
 CLOSING = 1.4  # a point is drawn this much wider than the spacing, so that surfaces close
 
 
@@ -73,6 +75,23 @@ def frame_uniforms(lens: Matrices) -> tuple[Uniforms, list[str]]:
     row[3] -= start / width
     out["u_row_depth"] = row.tolist()
     return out, ["ORTHO"]
+
+
+def wide_view(uniforms: Uniforms, size: tuple[int, int], largest: int) -> tuple[Uniforms, Viewport]:
+    """The camera's rows for a viewport twice as large as the picture.
+
+    What lies in its margin is not drawn and yet not clipped: software OpenGL takes a slow path for
+    thousands of points around each one that is clipped. Halves are exact in floats. A picture of
+    more than half of ``largest`` pixels has no margin.
+    """
+    if 2 * max(size) > largest:
+        return {**uniforms, "u_nowhere": (2.0, 2.0, 2.0, 1.0)}, (0, 0, *size)
+    out = {**uniforms, "u_nowhere": (0.75, 0.75, 0.0, 1.0)}
+    for name, side in (("u_row_x", size[0]), ("u_row_y", size[1])):
+        shift = side % 2 / (2.0 * side)  # the margin is of whole pixels
+        row = 0.5 * np.asarray(uniforms[name]) - shift * np.asarray(uniforms["u_row_w"])
+        out[name] = row.tolist()
+    return out, (-(size[0] // 2), -(size[1] // 2), 2 * size[0], 2 * size[1])
 
 
 def depth_span(lens: Matrices) -> tuple[float, float]:
@@ -141,25 +160,26 @@ def growth(display: Display, lens: Matrices, pixels: float, thinning: float) -> 
     return per_unit * display.point_size / 2.0 * CLOSING / max(thinning, 0.05) ** 0.5
 
 
-def all_small(
+def largest_sizes(
     display: Display,
     lens: Matrices,
     pixels: float,
     ratio: float,
     thinning: float,
     extents: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
-) -> npt.NDArray[np.bool_]:
-    """Which nodes can have no point of more than `SMALL` pixels: those are drawn without the
-    test that makes points round. ``extents``: world boxes (n, 6) and spacings (n,)."""
+) -> npt.NDArray[np.float64]:
+    """The most pixels that a point of each node may have. ``extents``: world boxes (n, 6) and
+    spacings (n,)."""
     boxes, spacings = extents
-    if fixed_size(display, ratio) > SMALL:
-        return np.zeros(len(boxes), bool)
+    fixed = np.full(len(boxes), fixed_size(display, ratio))
     if not display.adaptive:
-        return np.ones(len(boxes), bool)
+        return fixed
     row = lens.relative[3]
     low, high = boxes[:, :3] - lens.eye, boxes[:, 3:] - lens.eye
     nearest = np.minimum(low * row[:3], high * row[:3]).sum(axis=1) + row[3]
-    return spacings * growth(display, lens, pixels, thinning) <= SMALL * nearest
+    grown = spacings * growth(display, lens, pixels, thinning)
+    grown = np.divide(grown, nearest, out=np.full(len(boxes), np.inf), where=nearest > 0.0)
+    return np.maximum(fixed, grown)
 
 
 def color_uniforms(

@@ -19,9 +19,10 @@ import numpy.typing as npt
 from oniyanma.clouds.model import NodeId
 from oniyanma.render import gl, look, pack, shaderlib
 from oniyanma.render.annotate import Annotations
-from oniyanma.render.arena import ATTRIBUTES, Arena, Slot
+from oniyanma.render.arena import ATTRIBUTES, Arena
 from oniyanma.render.frame import FrameControl
 from oniyanma.render.look import DARK, Theme
+from oniyanma.render.picture import DENSE, FIRST, GROWTH, Picture
 from oniyanma.render.sprites import even_odd
 from oniyanma.rules.model import Clip, Polygon
 from oniyanma.scene.camera import Matrices
@@ -55,33 +56,6 @@ class FrameStats:
     gpu_bytes: int
 
 
-class _Picture:
-    """Points drawn so far, with depth: what of which slot, for which view and look."""
-
-    def __init__(self) -> None:
-        self.target = gl.Target()
-        self.key: Any = None
-        self.done: dict[Slot, tuple[int, int]] = {}  # stamp of the slot, points drawn
-
-    def holds(self, key: Any, drawable: Sequence[Slot]) -> bool:
-        """Whether what was drawn is all still to be seen, unchanged: then more can be added."""
-        if key != self.key:
-            return False
-        kept = sum(1 for s in drawable if (was := self.done.get(s)) and was[0] == s.stamp)
-        return kept == len(self.done)
-
-    def left(self, drawable: Sequence[Slot]) -> int:
-        """Points of the slots that are not drawn yet."""
-        return sum(s.count for s in drawable) - sum(count for _, count in self.done.values())
-
-    def reset(self, key: Any, width: int, height: int) -> None:
-        """Begin anew, empty."""
-        self.target.bind(width, height)
-        gl.begin_points()
-        gl.clear()
-        self.key, self.done = key, {}
-
-
 class _Gpu:
     """Everything that lives in one context and dies with it."""
 
@@ -89,8 +63,8 @@ class _Gpu:
         self.capabilities = gl.capabilities()
         self.multi_draw = gl.MultiDraw(get_proc_address)
         self.arena = Arena()
-        self.front = _Picture()
-        self.back: _Picture | None = None
+        self.front = Picture()
+        self.back: Picture | None = None
         self.classes = gl.Texture()
         self.clip_mask = gl.Texture()
         self.palettes: dict[tuple[str, str | None], gl.Texture] = {}
@@ -111,12 +85,14 @@ class _Gpu:
             self._programs[key] = found
         return found
 
-    def compose(self, defines: frozenset[str]) -> gl.Program:
-        found = self._programs.get(defines)
+    def screen(self, name: str, *defines: str) -> gl.Program:
+        """A program for the whole picture, with the fragment shader ``name``."""
+        key = frozenset((name, *defines))
+        found = self._programs.get(key)
         if found is None:
-            fragment = shaderlib.load("compose.frag", defines)
-            found = gl.Program("compose", shaderlib.load("screen.vert"), fragment, ["a_corner"])
-            self._programs[defines] = found
+            fragment = shaderlib.load(name, defines)
+            found = gl.Program(name, shaderlib.load("screen.vert"), fragment, ["a_corner"])
+            self._programs[key] = found
         return found
 
     def palette(self, mode: ColorMode) -> gl.Texture:
@@ -129,9 +105,9 @@ class _Gpu:
 
     def delete(self) -> None:
         self.arena.delete()
-        self.front.target.delete()
+        self.front.delete()
         if self.back is not None:
-            self.back.target.delete()
+            self.back.delete()
         if self.annotations is not None:
             self.annotations.delete()
         for texture in (self.classes, self.clip_mask, *self.palettes.values()):
@@ -152,6 +128,7 @@ class _Draw:
     share: float  # of the points, while moving
     clip_preview: bool
     channels: dict[str, pack.Channel]
+    thinned: bool = False  # points that can't be seen were left out
 
     def key(self) -> tuple[Any, ...]:
         """What a picture of points depends on beside the points."""
@@ -280,7 +257,8 @@ class PointRenderer:
         if frame_budget_ms and drawn:
             gl.finish()
             frame = time.perf_counter() - start
-            self._control.measured(drawn, frame * 1000.0)
+            if not draw.thinned:
+                self._control.measured(drawn, frame * 1000.0)
         return FrameStats(
             points=drawn,
             resident=resident,
@@ -343,7 +321,7 @@ class PointRenderer:
                 front.reset(draw.key(), *draw.size)
                 self._add(gpu, front, draw, draw.share)
                 draw.share = 1.0
-            back = gpu.back = gpu.back or _Picture()
+            back = gpu.back = gpu.back or Picture()
             if not back.holds(key, drawable):
                 back.reset(key, *draw.size)
             drawn, left = self._continue(gpu, back, draw, fits)
@@ -352,7 +330,7 @@ class PointRenderer:
             return drawn, left
         return self._continue(gpu, front, draw, fits)
 
-    def _continue(self, gpu: _Gpu, picture: _Picture, draw: _Draw, most: int) -> tuple[int, int]:
+    def _continue(self, gpu: _Gpu, picture: Picture, draw: _Draw, most: int) -> tuple[int, int]:
         left = picture.left(gpu.arena.drawable)
         if not left:
             return 0, 0
@@ -361,31 +339,61 @@ class PointRenderer:
         drawn = self._add(gpu, picture, draw, share)
         return drawn, left - drawn
 
-    def _add(self, gpu: _Gpu, picture: _Picture, draw: _Draw, share: float) -> int:
+    def _add(self, gpu: _Gpu, picture: Picture, draw: _Draw, share: float) -> int:
         """Draw what a picture lacks of the first ``share`` of each node's points."""
-        groups: dict[tuple[str, int, bool], list[tuple[int, int]]] = {}
-        drawn = 0
+        drawable = gpu.arena.drawable
         display = draw.view.state.display
-        small = look.all_small(
+        largest = look.largest_sizes(
             *(display, draw.camera, draw.size[1], draw.ratio, draw.share), gpu.arena.extents()
         ).tolist()
-        for slot, square in zip(gpu.arena.drawable, small, strict=True):
+        total = sum(slot.count for slot in drawable)
+        tiny = sum(s.count for s, size in zip(drawable, largest, strict=True) if size <= look.TINY)
+        pixels = tiny * share * look.fixed_size(display, draw.ratio) ** 2
+        dense = gpu.capabilities.software and pixels > DENSE * math.prod(draw.size)
+        if not dense:
+            return self._add_part(gpu, picture, draw, share, largest, behind=False)
+        drawn, part = 0, 0.0
+        while part < share:
+            there = picture.drawn() / total
+            part = min(share, max(there * GROWTH, FIRST))
+            if there:
+                picture.update_farthest(gpu.screen("farthest.frag"), gpu.corners)
+            drawn += self._add_part(gpu, picture, draw, part, largest, behind=there > 0.0)
+            draw.thinned |= there > 0.0
+        return drawn
+
+    def _add_part(
+        self,
+        gpu: _Gpu,
+        picture: Picture,
+        draw: _Draw,
+        share: float,
+        largest: Sequence[float],
+        *,
+        behind: bool,
+    ) -> int:
+        """As `_add`, at once; with the test of what is ``behind`` the picture so far."""
+        groups: dict[tuple[str, int, bool, bool], list[tuple[int, int]]] = {}
+        drawn = 0
+        for slot, size in zip(gpu.arena.drawable, largest, strict=True):
             done = picture.done.get(slot)
             begin = done[1] if done else 0
             end = slot.count if share >= 1.0 else math.ceil(slot.count * share)
             if end > begin:
-                groups.setdefault((slot.node.cloud, slot.page, square), []).append(
-                    (slot.first + begin, end - begin)
+                group = (
+                    *(slot.node.cloud, slot.page),
+                    *(size <= look.SMALL, behind and size <= look.TINY),
                 )
+                groups.setdefault(group, []).append((slot.first + begin, end - begin))
                 picture.done[slot] = (slot.stamp, end)
                 drawn += end - begin
         if not drawn:
             return 0
         picture.target.bind(*draw.size)
-        gl.begin_points()
         self._upload_tables(gpu, draw)
-        for group, runs in groups.items():
-            self._draw_cloud(gpu, draw, *group, np.array(runs, np.int32))
+        for (cloud, page, square, tested), runs in groups.items():
+            hiding = picture if tested else None
+            self._draw_cloud(gpu, draw, cloud, page, square, hiding, np.array(runs, np.int32))
         return drawn
 
     def _upload_tables(self, gpu: _Gpu, draw: _Draw) -> None:
@@ -404,6 +412,7 @@ class PointRenderer:
         cloud: str,
         page: int,
         square: bool,
+        hiding: Picture | None,
         runs: npt.NDArray[np.int32],
     ) -> None:
         view, camera = draw.view, draw.camera
@@ -413,6 +422,7 @@ class PointRenderer:
         limits = mode.range or view.color_range(cloud)
         channel = draw.channels.get(cloud, pack.Channel())
         uniforms, defines = look.frame_uniforms(camera)
+        uniforms, viewport = look.wide_view(uniforms, draw.size, gpu.capabilities.max_viewport)
         if view.state.hidden_classes:
             defines.append("HIDE_CLASSES")
         if draw.clip_preview:
@@ -426,11 +436,17 @@ class PointRenderer:
         )
         uniforms |= look.eye_uniforms(camera, info) | color | size
         defines += [*size_defines, define, *(["SQUARE"] if square else [])]
+        if hiding is not None:
+            defines.append("BEHIND")
+            uniforms |= hiding.behind_uniforms(viewport)
         program = gpu.program(defines)
+        gl.begin_points(viewport)
         program.use(uniforms)
         program.sample("u_palette", 0, gpu.palette(mode))
         program.sample("u_classes", 1, gpu.classes)
         program.sample("u_clip_mask", 2, gpu.clip_mask)
+        if hiding is not None:
+            program.sample("u_farthest", 3, hiding.farthest)
         gpu.arena.pages[page].bind()
         gl.point_sprites(not square)
         gpu.multi_draw(np.ascontiguousarray(runs[:, 0]), np.ascontiguousarray(runs[:, 1]))
@@ -460,8 +476,8 @@ class PointRenderer:
         display = view.state.display
         gl.begin_screen(framebuffer, *size, blend=False)
         lit = display.edl and display.edl_strength > 0.0
-        defines = {"EDL", "FEW"} if lit and few else {"EDL"} if lit else set()
-        program = gpu.compose(frozenset(defines))
+        defines = ["EDL", "FEW"] if lit and few else ["EDL"] if lit else []
+        program = gpu.screen("compose.frag", *defines)
         program.use(
             {
                 "u_pixel": (1.0 / size[0], 1.0 / size[1]),

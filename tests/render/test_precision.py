@@ -78,7 +78,7 @@ void main() {
         out = []
         for axis in (0.0, 1.0):
             self.target.bind(SIDE, SIDE)
-            gl.begin_points()
+            gl.begin_points((0, 0, SIDE, SIDE))
             gl.clear()
             self.program(not lens.perspective).use(uniforms | {"u_axis": axis})
             for i in range(3):
