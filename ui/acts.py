@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from oniyanma.scene.state import CloudEntry
 
 from . import dialogs
 from .actions import Entry
@@ -83,9 +86,11 @@ class Acts:
         self.bridge.run(command, args)
 
     def _folder(self) -> str:
-        for entry in self.bridge.state.clouds:
-            if "://" not in entry.path:
-                return str(Path(entry.path).parent)
+        state = self.bridge.state
+        open_ = [entry.path for entry in state.clouds if self.bridge.info(entry.id) is not None]
+        for path in filter(None, (*open_, state.project.path)):
+            if "://" not in path:
+                return str(Path(path).parent)
         recent = [path for path in self.window.settings.recent_files() if "://" not in path]
         return str(Path(recent[0]).parent) if recent else str(Path.home())
 
@@ -159,6 +164,33 @@ class Acts:
         """A cloud or a project, by its name."""
         command = "openProject" if path.endswith(PROJECT) else "openCloud"
         self.bridge.run(command, {"path": path})
+
+    def locate(self, id: str) -> None:
+        """Asks where a missing cloud's file is now. Its header tells whether that is the file."""
+        entry, _ = self.bridge.missing()[id]
+        path = self.window.dialogs.open_file(
+            tr("Where is {name} now?", name=entry.name), self._folder(), dialogs.CLOUD_FILTER
+        )
+        if path:
+            found = partial(self._located, entry, path)
+            self.bridge.run("openCloud", {"path": path, "append": True}, found)
+
+    def _located(self, entry: CloudEntry, path: str, answer: Mapping[str, Any]) -> None:
+        cloud = str(answer["cloud"])
+        if cloud == entry.id:
+            self.window.toast.say(tr("{name} is here again, with its edits", name=entry.name))
+        else:
+            self.window.toast.say(
+                tr(
+                    "{file} is not {name}: its header differs. It is open as a cloud of its own.",
+                    file=Path(path).name,
+                    name=entry.name,
+                ),
+                kind="notice",
+                button=tr("Close it"),
+                act=lambda: self.bridge.run("closeCloud", {"cloud": cloud}),
+                seconds=20.0,
+            )
 
     def ask_open(self, text: str) -> str:
         return self.window.dialogs.open_file(
@@ -309,8 +341,8 @@ class Acts:
         for cloud in after.clouds:
             if cloud.id in known:
                 continue
-            info = self.bridge.view.cloud_info(cloud.id)
-            for warning in info.warnings:
+            info = self.bridge.info(cloud.id)
+            for warning in info.warnings if info is not None else ():
                 self.window.notice.add(f"{cloud.name}: {warning.message}", details=warning.code)
 
     def leaving(self) -> None:

@@ -7,6 +7,7 @@ come back as signals; a failed one becomes a sentence.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,21 @@ from oniyanma.scene import history
 from oniyanma.scene.camera import Matrices, corners
 from oniyanma.scene.hits import places_of_step
 from oniyanma.scene.overlays import decimals_of_value, places_of
-from oniyanma.scene.state import Event
+from oniyanma.scene.state import CloudEntry, Event, SceneState
 
 from .numbers import number
 from .text import tr
+
+
+class StateView:
+    """The scene's view with another state in it: for pictures of less than all there is."""
+
+    def __init__(self, view: Any, state: SceneState) -> None:
+        self._view = view
+        self.state = state
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._view, name)
 
 
 class Bridge(QObject):
@@ -62,6 +74,14 @@ class Bridge(QObject):
         return self.scene.view
 
     @property
+    def drawn(self) -> Any:
+        """The view as it can be drawn: without clouds whose files are missing."""
+        if not self.scene.missing:
+            return self.view
+        there = tuple(e for e in self.state.clouds if self.scene.cloud(e.id) is not None)
+        return StateView(self.view, replace(self.state, clouds=there))
+
+    @property
     def state(self) -> Any:
         """What is shown: the committed state, or the live one of a gesture."""
         return self.view.state
@@ -87,12 +107,23 @@ class Bridge(QObject):
         """An open cloud, with its progress; None where it is missing."""
         return self.scene.cloud(id)
 
+    def info(self, id: str) -> CloudInfo | None:
+        """Facts of a cloud; None where its file is missing."""
+        return None if self.scene.cloud(id) is None else self.view.cloud_info(id)
+
+    def missing(self) -> dict[str, tuple[CloudEntry, str]]:
+        """Clouds of the project whose files can't be opened, by id, each with why."""
+        reasons = self.scene.missing
+        return {
+            entry.id: (entry, reasons[entry.id])
+            for entry in self.committed.clouds
+            if entry.id in reasons
+        }
+
     def first_info(self) -> CloudInfo | None:
         """Facts of the first cloud that could be opened: its CRS is the scene's."""
-        for entry in self.state.clouds:
-            if self.scene.cloud(entry.id) is not None:
-                return self.view.cloud_info(entry.id)
-        return None
+        found = (self.info(entry.id) for entry in self.state.clouds)
+        return next((info for info in found if info is not None), None)
 
     def crs(self) -> Crs | None:
         info = self.first_info()
@@ -146,11 +177,8 @@ class Bridge(QObject):
     def shown_points(self) -> tuple[int, int, bool]:
         """Resident points, all points of the visible clouds, and whether more are coming."""
         shown = sum(len(node.xyz) for node in self.view.resident())
-        total = sum(
-            self.view.cloud_info(entry.id).points
-            for entry in self.state.clouds
-            if entry.visible and self.scene.cloud(entry.id) is not None
-        )
+        infos = (self.info(entry.id) for entry in self.state.clouds if entry.visible)
+        total = sum(info.points for info in infos if info is not None)
         return shown, total, not self.scene.settled
 
     def indexing(self) -> tuple[str, float] | None:

@@ -179,7 +179,7 @@ class Canvas(QOpenGLWidget):
         theme = self.keeper.theme
         try:
             self.stats = self._renderer.paint(
-                self.bridge.view,
+                self.bridge.drawn,
                 size,
                 ratio,
                 moving=moving,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal
@@ -291,6 +292,16 @@ class AnswerCard(QFrame):
         self.raise_()
 
 
+@dataclass(frozen=True)
+class NoticeLine:
+    """What a notice says; one with a ``key`` stays until it is dropped or dismissed."""
+
+    text: str
+    details: str
+    acts: Sequence[tuple[str, Callable[[], None]]]
+    key: str
+
+
 class Notice(QFrame):
     """A quiet line above the picture: recovery, missing files, what was odd about a file."""
 
@@ -299,29 +310,45 @@ class Notice(QFrame):
         self.setObjectName("notice")
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 6, 8, 6)
-        row.setSpacing(10)
+        row.setSpacing(8)
         self.dot = QLabel("●")
         self.dot.setProperty("role", "accent")
         self.text = QLabel()
+        self.text.setWordWrap(True)  # a long sentence must not widen the window
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         row.addWidget(self.dot)
         row.addWidget(self.text, 1)
         self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(8)
         row.addLayout(self._buttons)
         self.shut = QPushButton("✕")
         self.shut.setProperty("kind", "quiet")
         self.shut.setAccessibleName(tr("Dismiss"))
         self.shut.clicked.connect(self._next)
         row.addWidget(self.shut)
-        self._waiting: list[tuple[str, str, Sequence[tuple[str, Callable[[], None]]]]] = []
+        self._line: NoticeLine | None = None
+        self._waiting: list[NoticeLine] = []
         self.hide()
 
     def add(
-        self, text: str, *, details: str = "", acts: Sequence[tuple[str, Callable[[], None]]] = ()
+        self,
+        text: str,
+        *,
+        details: str = "",
+        acts: Sequence[tuple[str, Callable[[], None]]] = (),
+        key: str = "",
     ) -> None:
         """Queues one line; several are shown one after the other."""
-        self._waiting.append((text, details, acts))
-        if not self.isVisible():
+        self._waiting.append(NoticeLine(text, details, acts, key))
+        if self.isHidden():
+            self._next()
+        else:
+            self._count()
+
+    def drop(self, key: str) -> None:
+        """What a line was about is solved: it goes."""
+        self._waiting = [line for line in self._waiting if line.key != key]
+        if self._line is not None and self._line.key == key:
             self._next()
         else:
             self._count()
@@ -332,16 +359,18 @@ class Notice(QFrame):
                 widget.hide()
                 widget.deleteLater()
         if not self._waiting:
+            self._line = None
             self.hide()
             return
-        text, details, acts = self._waiting.pop(0)
-        self.text.setText(text)
-        self.text.setToolTip(details)
-        self.setAccessibleName(text)
-        for title, act in acts:
+        line = self._line = self._waiting.pop(0)
+        self.text.setText(line.text)
+        self.text.setToolTip(line.details)
+        self.setAccessibleName(line.text)
+        for title, act in line.acts:
             button = QPushButton(title)
             button.clicked.connect(act)
-            button.clicked.connect(self._next)
+            if not line.key:
+                button.clicked.connect(self._next)
             self._buttons.addWidget(button)
         self._count()
         self.show()

@@ -39,7 +39,7 @@ def number(
     text = (locale or QLocale()).toString(float(value), "f", decimals)
     if float(f"{value:.{decimals}f}") == 0.0:  # no "-0.00"
         text = (locale or QLocale()).toString(0.0, "f", decimals)
-    return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
+    return f"{text}{unit}" if unit in ("", "°") else f"{text}\N{NO-BREAK SPACE}{unit}"
 
 
 def short_count(value: int | float, locale: QLocale | None = None) -> str:

@@ -27,6 +27,8 @@ from oniyanma.scene import overlays as data
 from oniyanma.scene.camera import Matrices
 
 from . import theme as themes
+from .bridge import StateView
+from .numbers import number
 
 INK = "#f3efe6"  # on the picture, in both themes
 HALO = QColor(8, 9, 10, 200)
@@ -43,17 +45,6 @@ def box_corners(box: data.BoxOutline | Any) -> np.ndarray:
     cos, sin = np.cos(angle), np.sin(angle)
     x, y = local[:, 0] * cos - local[:, 1] * sin, local[:, 0] * sin + local[:, 1] * cos
     return np.column_stack((x, y, local[:, 2])) + centre
-
-
-class _Committed:
-    """A view with another state's records."""
-
-    def __init__(self, view: Any, state: Any) -> None:
-        self._view = view
-        self.state = state
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._view, name)
 
 
 class Overlay(QWidget):
@@ -82,10 +73,11 @@ class Overlay(QWidget):
             tool = self.canvas.tool
             # a measuring tool draws its own unfinished measure; the live state has it as well
             settled = getattr(tool, "previews_record", False)
-            shown = _Committed(view, self.bridge.scene.state) if settled else view
-            shapes = list(data.overlays_of(shown, viewport, furniture=False))
+            shown = StateView(view, self.bridge.committed) if settled else view
+            shapes = list(data.overlays_of(shown, viewport, furniture=False, figures=number))
             shapes += data.axes(lens)
-            shapes += data.scale_bar(lens, view.state.camera.target, data.scene_unit(view))
+            unit = data.scene_unit(view)
+            shapes += data.scale_bar(lens, view.state.camera.target, unit, number)
             if (pivot := self.canvas.navigator.pivot) is not None:
                 shapes.append(data.Marker(pivot, "ring", data.ACCENT, 14.0))
             draw(painter, lens, shapes)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QPointF, QSize, Qt, QTimer
@@ -106,6 +108,7 @@ class Window(QMainWindow):
         self._tool: Tool | None = None
         self._tool_entry = ""
         self._closing = False
+        self._missing: set[str] = set()  # clouds a line was shown about
 
         self._build_top()
         self._build_centre()
@@ -120,8 +123,6 @@ class Window(QMainWindow):
         self._docked: QByteArray | None = None
         self._follow()
         self._job_line()
-        for cloud, reason in bridge.scene.missing.items():
-            self.notice.add(tr("{cloud} can't be shown: {reason}", cloud=cloud, reason=reason))
 
     # --- building ----------------------------------------------------------------------
 
@@ -194,7 +195,7 @@ class Window(QMainWindow):
         self.panels = {
             panel.name: panel
             for panel in (
-                CloudsPanel(bridge, keeper),
+                CloudsPanel(bridge, keeper, self.acts.locate),
                 EditsPanel(bridge, keeper, self.show_edit),
                 FindingsPanel(bridge, keeper),
                 BatchesPanel(bridge, keeper),
@@ -265,7 +266,7 @@ class Window(QMainWindow):
         bridge = self.bridge
         bridge.state_changed.connect(self._on_state)
         bridge.live.connect(self.canvas.moved)
-        bridge.told.connect(lambda _, sentence: self.notice.add(sentence))
+        bridge.told.connect(self._told)
         bridge.resident_changed.connect(self._on_resident)
         bridge.answered.connect(self.acts.answered)
         bridge.failed.connect(self.acts.failed)
@@ -315,7 +316,36 @@ class Window(QMainWindow):
         self.setWindowTitle(" – ".join(filter(None, (name or clouds, "oniyanma"))))
         crs = self.bridge.crs()
         self.status.show_crs(crs_name(crs) if crs is not None else "", crs_tip(crs))
+        self._follow_missing()
         self._on_resident()
+
+    def _told(self, level: str, sentence: str) -> None:
+        """What the scene says of itself; a missing file has a line with a way out of it."""
+        if not any(reason in sentence for _, reason in self.bridge.missing().values()):
+            self.notice.add(sentence)
+
+    def _follow_missing(self) -> None:
+        """One line for each cloud whose file can't be opened, until it is found."""
+        missing = self.bridge.missing()
+        for id in self._missing - set(missing):
+            self.notice.drop(f"missing.{id}")
+        for id, (entry, reason) in missing.items():
+            if id not in self._missing:
+                gone = "://" not in entry.path and not Path(entry.path).exists()
+                folder = str(Path(entry.path).parent)
+                self.notice.add(
+                    tr(
+                        "{name} is missing: it is no longer in {folder}",
+                        name=entry.name,
+                        folder=folder,
+                    )
+                    if gone
+                    else tr("{name} can't be shown: {reason}", name=entry.name, reason=reason),
+                    details=f"{entry.path}\n{reason}",
+                    acts=[(tr("Locate…"), partial(self.acts.locate, id))],
+                    key=f"missing.{id}",
+                )
+        self._missing = set(missing)
 
     def _turn_page(self, working: bool) -> None:
         """The start screen stands alone; with the first cloud the panels come as they were."""

@@ -7,13 +7,13 @@ left. `overlays_of` says what a state shows; a tool adds its own live ones. Noth
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from oniyanma.clouds.model import METRE, Unit, Vec3
+from oniyanma.clouds.model import METRE, UNKNOWN_UNIT, Unit, Vec3
 from oniyanma.rules.model import Box, Polygon
 from oniyanma.scene.camera import Matrices, matrices
 from oniyanma.scene.ports import SceneView
@@ -102,14 +102,27 @@ class ScreenPolygon:
 
 Overlay = Line | BoxOutline | Marker | Label | ScreenPolygon
 
+Figures = Callable[[float, int, str], str]
+"""How a value is written: (value, decimals, unit) → text. A window writes it by the locale."""
+
 
 def lens(view: SceneView, viewport: tuple[int, int]) -> Matrices:
     """The camera of the state that is shown, over a viewport in logical pixels."""
     return matrices(view.state.camera, viewport, view.scene_bounds(), view.display_scale())
 
 
+def figure(value: float, decimals: int, unit: str) -> str:
+    """A value with its unit as files and pictures carry it, whatever the locale."""
+    text = number(value, decimals)
+    return f"{text}{unit}" if unit in ("°", "") else f"{text}\u2009{unit}"
+
+
 def overlays_of(
-    view: SceneView, viewport: tuple[int, int], *, furniture: bool = True
+    view: SceneView,
+    viewport: tuple[int, int],
+    *,
+    furniture: bool = True,
+    figures: Figures = figure,
 ) -> tuple[Overlay, ...]:
     """Everything a state shows over its points: clip, measurements, findings, and, with
     ``furniture``, axes, north arrow and scale bar."""
@@ -119,20 +132,26 @@ def overlays_of(
         out += _clip(state.clip.shape, view)
     places = places_of(view) if state.measurements else 3
     for measurement in state.measurements.values():
-        out += measurement_overlays(measurement, places)
+        out += measurement_overlays(measurement, places, figures)
     out += [finding_marker(f) for f in state.findings.values() if f.status not in ("withdrawn",)]
     if furniture and state.clouds:
         camera = lens(view, viewport)
         out += axes(camera)
         out += north_arrow(camera)
-        out += scale_bar(camera, state.camera.target, scene_unit(view))
+        out += scale_bar(camera, state.camera.target, scene_unit(view), figures)
     return tuple(out)
 
 
 def scene_unit(view: SceneView) -> Unit:
-    """The unit of lengths in the view: the first cloud's, metres for a geographic one."""
-    crs = view.cloud_info(view.state.clouds[0].id).crs
-    return METRE if crs.geographic else crs.horizontal
+    """The unit of lengths in the view: of the first cloud that is there, metres for a
+    geographic one; unknown where every file is missing."""
+    for entry in view.state.clouds:
+        try:
+            crs = view.cloud_info(entry.id).crs
+        except KeyError:
+            continue
+        return METRE if crs.geographic else crs.horizontal
+    return UNKNOWN_UNIT
 
 
 def _clip(shape: Box | Polygon, view: SceneView) -> list[Overlay]:
@@ -180,7 +199,9 @@ def decimals_of_value(kind: str, value: float, places: int) -> int:
     return places
 
 
-def measurement_overlays(measurement: Measurement, places: int = 3) -> list[Overlay]:
+def measurement_overlays(
+    measurement: Measurement, places: int = 3, figures: Figures = figure
+) -> list[Overlay]:
     """A measurement's points, lines and its value in words; ``places`` as `places_of` says."""
     points = measurement.points
     if not points:
@@ -202,18 +223,24 @@ def measurement_overlays(measurement: Measurement, places: int = 3) -> list[Over
             points[1] if kind == "angle" else (float(middle[0]), float(middle[1]), float(middle[2]))
         )
     out.append(
-        Label(value_text(measurement, places), at=at, offset=(0.0, -18.0), pill=True, bold=True)
+        Label(
+            value_text(measurement, places, figures),
+            at=at,
+            offset=(0.0, -18.0),
+            pill=True,
+            bold=True,
+        )
     )
     return out
 
 
-def value_text(measurement: Measurement, places: int = 3) -> str:
+def value_text(measurement: Measurement, places: int = 3, figures: Figures = figure) -> str:
     """A measurement's value with its unit, or its name where it has no single value."""
     value, unit = measurement.values.get("value"), measurement.values.get("unit")
     if not isinstance(value, (int, float)):
         return measurement.name
-    figure = number(float(value), decimals_of_value(measurement.kind, float(value), places))
-    return f"{figure}°" if unit in ("°", "deg") else f"{figure}\u2009{unit or ''}".rstrip()
+    decimals = decimals_of_value(measurement.kind, float(value), places)
+    return figures(float(value), decimals, "°" if unit == "deg" else str(unit or ""))
 
 
 def finding_marker(finding: Finding) -> Marker:
@@ -273,7 +300,9 @@ def north_arrow(camera: Matrices) -> list[Overlay]:
     ]
 
 
-def scale_bar(camera: Matrices, target: Vec3, unit: Unit) -> list[Overlay]:
+def scale_bar(
+    camera: Matrices, target: Vec3, unit: Unit, figures: Figures = figure
+) -> list[Overlay]:
     """A bar of a round length in the cloud's unit, true at the view's target."""
     _, depth = camera.project([target])
     per_pixel = camera.units_per_pixel(max(float(depth[0]), 1e-12))
@@ -286,7 +315,9 @@ def scale_bar(camera: Matrices, target: Vec3, unit: Unit) -> list[Overlay]:
     left = right - width
     return [
         ScreenPolygon(((left, y - 6.0), (left, y), (right, y), (right, y - 6.0)), INK, 2.0, False),
-        Label(length_text(length, unit), pixel=((left + right) / 2.0, y - 15.0), size=12.0),
+        Label(
+            length_text(length, unit, figures), pixel=((left + right) / 2.0, y - 15.0), size=12.0
+        ),
     ]
 
 
@@ -298,22 +329,21 @@ def round_length(most: float) -> float:
     return next(step * power for step in (5.0, 2.0, 1.0) if step * power <= most * (1 + 1e-12))
 
 
-def length_text(length: float, unit: Unit) -> str:
+def length_text(length: float, unit: Unit, figures: Figures = figure) -> str:
     """A round length as it is written at a scale bar: 2 km, 50 m, 5 cm, 200 ft."""
     names = {"ftUS": "ft", "unknown": "unit" if length == 1.0 else "units"}
     name = names.get(unit.name, unit.name)
     if name == "m":
         for factor, small in ((1000.0, "km"), (1.0, "m"), (0.01, "cm"), (0.001, "mm")):
             if length >= factor * (1 - 1e-9):
-                return f"{_plain(length / factor)}\u2009{small}"
-        return f"{_plain(length * 1000.0)}\u2009mm"
-    return f"{_plain(length)}\u2009{name}"
+                return figures(length / factor, _decimals(length / factor), small)
+        return figures(length * 1000.0, _decimals(length * 1000.0), "mm")
+    return figures(length, _decimals(length), name)
 
 
-def _plain(value: float) -> str:
-    text = f"{value:.6f}".rstrip("0").rstrip(".")
-    whole, _, part = text.partition(".")
-    return f"{int(whole):,}".replace(",", "\u2009") + (f".{part}" if part else "")
+def _decimals(value: float) -> int:
+    """How many decimals a round length needs, six at most."""
+    return len(f"{value:.6f}".rstrip("0").partition(".")[2])
 
 
 def boxes(bounds: Iterable[tuple[Vec3, Vec3]], color: str = ACCENT) -> Sequence[Overlay]:

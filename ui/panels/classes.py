@@ -145,7 +145,8 @@ class ClassList(QWidget):
         answer = self.bridge.read("queryClasses") or {}
         counts = {int(row["class"]): int(row["count"]) for row in answer.get("classes", [])}
         for entry in state.clouds:  # classes of the file that are not on screen now
-            for number in self.bridge.view.cloud_info(entry.id).classes:
+            info = self.bridge.info(entry.id)
+            for number in info.classes if info is not None else ():
                 counts.setdefault(int(number), 0)
         for number in state.hidden_classes:
             counts.setdefault(int(number), 0)

@@ -171,12 +171,13 @@ class ColourBox(QWidget):
 
     def _modes(self) -> None:
         """Only what the open clouds have: a mode that would be grey is not offered."""
-        view = self.bridge.view
         names: set[str] = set()
         extra: list[str] = []
         colored = False
         for entry in self.bridge.state.clouds:
-            info = view.cloud_info(entry.id)
+            info = self.bridge.info(entry.id)
+            if info is None:
+                continue
             colored = colored or bool(info.color_depth)
             for dimension in info.dimensions:
                 names.add(dimension.name)
@@ -219,9 +220,11 @@ class ColourBox(QWidget):
         self._ends(low, high)
 
     def _in_force(self) -> tuple[float, float]:
-        first = self.bridge.state.clouds[0].id
-        low, high = self.bridge.view.color_range(first)
-        return float(low), float(high)
+        for entry in self.bridge.state.clouds:
+            if self.bridge.info(entry.id) is not None:
+                low, high = self.bridge.view.color_range(entry.id)
+                return float(low), float(high)
+        return 0.0, 1.0
 
     def _distribution(self, mode: str, low: float, high: float) -> None:
         if mode == "elevation":
@@ -241,8 +244,8 @@ class ColourBox(QWidget):
 
     def _ends(self, low: float, high: float) -> None:
         digits = 2
-        if self.bridge.state.display.color.mode == "elevation" and self.bridge.state.clouds:
-            info = self.bridge.view.cloud_info(self.bridge.state.clouds[0].id)
+        info = self.bridge.first_info()
+        if self.bridge.state.display.color.mode == "elevation" and info is not None:
             digits = decimals_of(info.scale[2])
         for line, value in ((self.low, low), (self.high, high)):
             if not line.hasFocus():

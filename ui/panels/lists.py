@@ -38,21 +38,38 @@ class CloudsPanel(ListPanel):
     columns = ("Cloud", "Points", "Reference system", "State")
     empty = "Open clouds stand here. Drop a file on the window, or press Ctrl+O."
 
-    def __init__(self, bridge: Any, keeper: themes.ThemeKeeper) -> None:
+    def __init__(self, bridge: Any, keeper: themes.ThemeKeeper, locate: Any = None) -> None:
         super().__init__(bridge, keeper)
         self.tree.itemChanged.connect(self._checked)
-        self.button(tr("Frame"), lambda k: self.activated(k), command="fitView")
+        self.button(
+            tr("Frame"),
+            lambda k: self.activated(k),
+            fits=lambda k: bridge.info(k) is not None,
+            command="fitView",
+        )
+        if locate is not None:
+            self.button(
+                tr("Locate…"), locate, fits=lambda k: k in bridge.missing(), command="locate"
+            )
         self.button(
             tr("Close"), lambda k: bridge.run("closeCloud", {"cloud": k}), command="closeCloud"
         )
         bridge.resident_changed.connect(self._tick)
 
     def watched(self, state: Any) -> Any:
-        return state.clouds
+        return state.clouds, tuple(self.bridge.missing())
 
     def refresh(self) -> None:
+        missing = self.bridge.missing()
         for entry in self.bridge.committed.clouds:
-            info = self.bridge.view.cloud_info(entry.id)
+            info = self.bridge.info(entry.id)
+            if info is None:
+                _, reason = missing.get(entry.id, (entry, ""))
+                item = self.row(
+                    entry.id, [entry.name, "", "", tr("Missing")], tip=f"{entry.path}\n{reason}"
+                )
+                item.setForeground(3, self.keeper.theme.color("loss"))
+                continue
             cloud = self.bridge.cloud(entry.id)
             warnings = [warning.message for warning in info.warnings]
             item = self.row(
