@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .window import Window
 
 PROJECT = ".oniyanma"
+SHOWN_IN = {"addMeasurement": "measures", "addFinding": "findings", "saveBookmark": "views"}
 EDITS = ("hideSelection", "deleteSelection", "reclassifySelection", "colorSelection")
 
 
@@ -244,6 +245,7 @@ class Acts:
             *EDITS,
             "clearEdits",
             "deleteMeasurement",
+            "deleteBookmark",
             "addMeasurement",
             "addFinding",
             "acceptBatch",
@@ -256,9 +258,8 @@ class Acts:
         # unsaved work that is taken up again has no place of its own yet
         if command in ("saveProject", "openProject") and self.bridge.committed.project.path:
             self.window.settings.add_recent(self.bridge.committed.project.path)
-        if command in ("addMeasurement", "addFinding") and self.window.docks:
-            name = "measures" if command == "addMeasurement" else "findings"
-            self.window.docks[name].raise_()
+        if command in SHOWN_IN and self.window.docks:
+            self.window.docks[SHOWN_IN[command]].raise_()
         self.window.panels["log"].touch()
 
     def _path_of(self, args: Mapping[str, Any]) -> str:
@@ -302,7 +303,9 @@ class Acts:
                 return tr("Exported {points} points to {name}", points=integer(written), name=name)
             return tr("Written: {name}", name=name)
         if command == "saveBookmark":
-            return tr("Bookmarked: {name}", name=args.get("name", ""))
+            return tr("View saved: {name}", name=args.get("name", ""))
+        if command == "deleteBookmark":
+            return tr("View deleted: {name}", name=args.get("name", ""))
         if command == "deleteMeasurement":
             return tr("Measurement deleted")
         if command == "acceptBatch":

@@ -64,6 +64,7 @@ from .panels.lists import (
     LogPanel,
     MeasuresPanel,
 )
+from .panels.views import ViewsPanel
 from .section import SectionBar, SectionView
 from .settings import Settings
 from .start_screen import StartScreen, dropped_paths
@@ -74,7 +75,7 @@ from .tools import Tool, make_tool
 from .values import crs_name
 
 log = logging.getLogger(__name__)
-LAYOUT = 3  # of the docks, for a stored layout to be trusted
+LAYOUT = 4  # of the docks, for a stored layout to be trusted
 BUSY_MS = 300
 
 
@@ -200,6 +201,7 @@ class Window(QMainWindow):
                 FindingsPanel(bridge, keeper),
                 BatchesPanel(bridge, keeper),
                 MeasuresPanel(bridge, keeper),
+                ViewsPanel(bridge, keeper),
                 LogPanel(bridge, keeper),
             )
         }

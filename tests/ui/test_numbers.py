@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,3 +61,33 @@ def test_counts_are_short_where_room_is_short(value: int, text: str) -> None:
         text,
         text.replace("10.6", "10.7"),
     )
+
+
+@pytest.mark.parametrize("name", ["en_US", "de_DE", "fr_FR"])
+def test_picture_list_and_toast_write_a_value_alike(
+    town: Any, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """One rule for all that is on screen: the locale's separators."""
+    from oniyanma.ui import overlay
+
+    from oniyanma.scene.overlays import Label
+
+    before = QLocale()
+    QLocale.setDefault(QLocale(name))
+    try:
+        corners = [(2.0, 2.0), (98.0, 2.0), (98.0, 98.0), (2.0, 98.0)]
+        points = [[385_600 + x, 3_947_200 + y, 50.0] for x, y in corners]
+        town.window.bridge.run("addMeasurement", {"kind": "area", "points": points})
+        town.window.docks["measures"].raise_()
+        tree = town.window.panels["measures"].tree
+        town.qtbot.waitUntil(lambda: tree.topLevelItemCount() == 1)
+        told = tree.topLevelItem(0).text(2)
+        assert QLocale().groupSeparator() in told
+        drawn: list[Any] = []
+        real = overlay.draw
+        monkeypatch.setattr(overlay, "draw", lambda *args: (drawn.extend(args[2]), real(*args)))
+        town.window.overlay.repaint()
+        assert told in [shape.text for shape in drawn if isinstance(shape, Label)]
+        assert told in town.window.toast.text.text()
+    finally:
+        QLocale.setDefault(before)
