@@ -48,6 +48,7 @@ COPC_NODES = 128  # looked into for the sample of a COPC
 SAMPLE_DECODE = 3_100_000  # points decoded at most for a sample: about 0.6 s of two cores
 SAMPLE_BASE = 500  # points decoded of a chunk that is not decoded whole
 SAMPLE_CHUNKS = 640  # of which at most so many are begun
+SAMPLE_LOOKS = 9  # chunks decoded at most for a cell that is not found, where there is time
 SAMPLE_CANDIDATES = 2048  # and the ways of at most so many looked at
 WHOLE_FILE = 64 << 20  # an uncompressed file up to this size is read whole for a sample
 
@@ -423,8 +424,11 @@ class LasSource:
 
         take({int(i): min(SAMPLE_BASE, chunks[i].points) for i in plan.begin(SAMPLE_CHUNKS)})
         take({i: chunks[i].points for i in sorted(plan.choose(left // 2, seen))})
-        while left > 0 and (more := plan.extend(min(left, decode_points // 10), seen)):
-            take(dict(sorted(more.items())))
+        for looks in range(1, SAMPLE_LOOKS + 1):
+            while left > (decode_points // 4 if looks > 1 else 0) and (
+                more := plan.extend(min(left, decode_points // 10), seen, looks)
+            ):
+                take(dict(sorted(more.items())))
         lacking = min(count, decode_points) - (decode_points - left)
         if lacking > 0:  # all covered: the rest for depth
             rest = np.flatnonzero(plan.done < [chunk.points for chunk in chunks])

@@ -22,7 +22,10 @@ _STEPS = 128
 _WORTH = 0.0005  # a cell guessed to hold less than this share of the points is not sought
 _SEEN = 40  # decoded points that make a cell covered
 _BEYOND = 0.06  # of a chunk, decoded beyond the place where a cell is guessed to end
+_WHOLE = 3  # from this look on for a cell chunks are decoded to their end
 CHUNK_POINTS = 1_500  # what beginning a chunk costs, in points
+
+_NEAR = 8  # chunks before and after one whose first points show where its row may end
 
 Box = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
@@ -71,15 +74,18 @@ class ChunkPlan:
         reach = np.maximum(reach, 1e-9)
         step = end - start
         axis = int(np.abs(step).sum(axis=0).argmax())
-        # A file sorted by rows jumps back by the whole width at a row's end: its steps agree
-        # modulo that width. A step is taken as wrapped round where that makes it more usual.
-        turn = np.exp(2j * np.pi * step[:, axis] / reach[axis]).mean()
-        if abs(turn) > 0.5:
-            usual = float(np.angle(turn)) / (2 * np.pi) * reach[axis]
-            along = step[:, axis]
-            step[:, axis] = along + np.round((usual - along) / reach[axis]) * reach[axis]
         at = (np.arange(_STEPS) + 0.5)[None, :, None] / _STEPS
-        way = (start[:, None, :] + step[:, None, :] * at) % (reach * (1.0 + 1e-9))
+        way = start[:, None, :] + step[:, None, :] * at
+        # A file sorted by rows jumps back by a row's width at its end: its steps agree modulo
+        # that width. A step is taken as wrapped round where that makes it more usual.
+        left, right = _rows_ends(start[:, axis], float(reach[axis]))
+        width = right - left
+        turn = np.exp(2j * np.pi * step[:, axis] / width).mean()
+        if abs(turn) > 0.5:
+            usual = float(np.angle(turn)) / (2 * np.pi) * width
+            along = step[:, axis] + np.round((usual - step[:, axis]) / width) * width
+            inside = (start[:, axis] - left)[:, None] + along[:, None] * at[..., 0]
+            way[..., axis] = left[:, None] + inside % (width * (1.0 + 1e-9))[:, None]
         cells = np.minimum((way * GRID).astype(np.int64), GRID - 1)
         return cells[..., 0] * GRID + cells[..., 1]
 
@@ -146,40 +152,57 @@ class ChunkPlan:
             wanted[self._touched[best] > 0] = 0.0
         return found
 
-    def extend(self, points: int, seen: npt.NDArray[np.int64]) -> dict[int, int]:
+    def extend(self, points: int, seen: npt.NDArray[np.int64], looks: int = 1) -> dict[int, int]:
         """How far to decode which chunks for the cells still missing; none when all is covered.
 
-        Those first that cover most cells for their cost. Arguments as for `choose`.
+        Those first that cover most cells for their cost. Arguments as for `choose`; a cell that
+        should have been passed ``looks`` times and was not seen is taken as empty.
         """
-        # a cell that should have been passed and was not seen is taken as empty
         upto = self.done * _STEPS // np.maximum(self._counts, 1)
         been = self._passed & (np.arange(_STEPS) < upto[:, None])
         passes = np.bincount(self._way[been], minlength=GRID * GRID)
-        wanted = (seen < _SEEN) & (self._need > 0.0) & (passes == 0)
-        gains = np.cumsum(self._passed & wanted[self._way], axis=1)
-        heap = [(-rate, chunk) for chunk, rate in enumerate(self._rates(gains, slice(None)).max(1))]
+        wanted = (seen < _SEEN) & (self._need > 0.0) & (passes < looks)
+        ahead = self._passed & ~been
+        helps = ahead & wanted[self._way]
+        useful = np.flatnonzero(helps.any(axis=1))
+        rates = self._rates(np.cumsum(helps[useful], axis=1), useful).max(axis=1, initial=0.0)
+        heap = list(zip((-rates).tolist(), useful.tolist(), strict=True))
         heapq.heapify(heap)
         found: dict[int, int] = {}
         while heap and points > 0:
             chunk = heapq.heappop(heap)[1]  # rates only fall, so the best is at the top
-            gain = np.cumsum(self._passed[chunk] & wanted[self._way[chunk]])
-            rates = self._rates(gain[None], slice(chunk, chunk + 1))[0]
+            gain = np.cumsum(ahead[chunk] & wanted[self._way[chunk]])
+            rates = self._rates(gain[None], np.array([chunk]))[0]
             step = int(rates.argmax())
             if rates[step] <= 0.0:
                 continue
             if heap and rates[step] < -heap[0][0]:
                 heapq.heappush(heap, (-rates[step], chunk))
                 continue
-            share = min((step + 1) / _STEPS + _BEYOND, 1.0)
+            share = min((step + 1) / _STEPS + (_BEYOND if looks < _WHOLE else 1.0), 1.0)
             points -= int(share * self._counts[chunk]) - found.get(chunk, 0)
             found[chunk] = int(share * self._counts[chunk])
             wanted[self._way[chunk, : step + 1]] = False
             heapq.heappush(heap, (-rates[step], chunk))
         return found
 
-    def _rates(self, gains: npt.NDArray[Any], rows: slice) -> npt.NDArray[np.float64]:
-        """(m, _STEPS) cells gained for each point decoded up to each step, of some chunks."""
+    def _rates(
+        self, gains: npt.NDArray[Any], chunks: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.float64]:
+        """(m, _STEPS) cells gained for each point decoded up to each step, of (m,) chunks."""
         share = np.minimum((np.arange(_STEPS) + 1) / _STEPS + _BEYOND, 1.0)
-        upto = share * self._counts[rows, None]
-        further = upto > self.done[rows, None] + 1
-        return np.where(further, gains / (upto + CHUNK_POINTS), 0.0)
+        return np.asarray(gains / (share * self._counts[chunks, None] + CHUNK_POINTS))
+
+
+def _rows_ends(
+    x: npt.NDArray[np.float64], reach: float
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """(n,) twice: where the rows begin and end that chunks with first points at ``x`` lie in.
+
+    Rows of one file differ in length: tiles behind one another, an area with a ragged edge.
+    """
+    near = np.lib.stride_tricks.sliding_window_view(np.pad(x, _NEAR, mode="edge"), 2 * _NEAR + 1)
+    low, high = near.min(axis=1), near.max(axis=1)
+    beyond = (high - low) / _NEAR  # no chunk need begin at the very end
+    low, high = np.maximum(low - beyond, 0.0), np.minimum(high + beyond, reach)
+    return low, np.maximum(high, low + 1e-9)
