@@ -21,7 +21,8 @@ class Entry:
 
     ``ask``: "no" the arguments are complete; "form" the palette asks for the missing ones;
     "tool" a tool of the view finds them; "file" a file dialog finds ``path``; "confirm" asks
-    once, with the count. ``act`` is the method of the window for what is no command.
+    once, with the count. ``off``: the arguments where it is on already. ``act`` is the method of
+    the window for what is no command.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Entry:
     section: int = 0
     command: str = ""
     args: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    off: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     ask: Ask = "no"
     tool: str = ""
     act: str = ""
@@ -357,8 +359,10 @@ VIEW = (
         "setCamera",
         section=2,
         args={"mode": "fly"},
+        off={"mode": "orbit"},
         icon="ph.paper-plane-tilt",
-        keys=("Shift+W",),
+        keys=("Y",),
+        checkable=True,
     ),
     _command(
         "tool.section",
@@ -582,7 +586,9 @@ VIEW_KEYS: tuple[tuple[str, str], ...] = (
     ("Enter", "Finish the tool's shape"),
     ("Backspace", "Take the last point back"),
     ("Shift / Alt on finishing", "Add to / take from the selection"),
-    ("W A S D Q E", "Move, in fly mode only"),
+    ("W A S D Q E", "Move, in fly mode only; Shift is faster, Esc leaves it"),
+    ("Arrows, Shift+arrows", "Move the tool's cross, and move it finely"),
+    ("Enter after arrows", "Click at the cross"),
     ("[ and ]", "Step the section back and forth"),
 )
 

@@ -51,6 +51,8 @@ class Acts:
             self._with_file(entry)
         elif entry.ask == "confirm":
             self.clear_edits()
+        elif entry.off and self.window.is_on(entry):
+            self.bridge.run(entry.command, entry.off)
         else:
             self.bridge.run(entry.command, entry.args)
 
@@ -142,7 +144,7 @@ class Acts:
         )
 
     def escape(self) -> None:
-        """One step out: the tool, then the section, then the selection."""
+        """One step out: the tool, then flying, then the section, then the selection."""
         window = self.window
         if window.sheet.isVisible():
             window.sheet.close_sheet()
@@ -151,6 +153,8 @@ class Acts:
         elif window.tool is not None:
             window.tool.escape()
             window.refresh()
+        elif self.bridge.state.camera.mode == "fly":
+            self.bridge.run("setCamera", {"mode": "orbit"})
         elif window.section.active:
             window.section.leave()
         elif self.bridge.state.selection.rule is not None:

@@ -24,6 +24,7 @@ from oniyanma.scene.camera import Matrices
 from oniyanma.scene.overlays import lens
 
 from . import theme as themes
+from .aim import Aim
 from .navigator import Navigator
 from .text import tr
 
@@ -53,6 +54,7 @@ class Canvas(QOpenGLWidget):
         self.clip_preview = False
         self.stats: FrameStats | None = None
         self.navigator = Navigator(bridge, self)
+        self.aim = Aim(self)
         self._renderer: PointRenderer | None = None
         self._moving_until = 0.0
         self._space = False
@@ -117,6 +119,7 @@ class Canvas(QOpenGLWidget):
     def set_tool(self, tool: Any) -> None:
         """Hands the mouse to a tool, or back to navigation with None."""
         self.navigator.stop()
+        self.aim.reset()
         self.tool = tool
         self.setCursor(Qt.CursorShape.CrossCursor if tool else Qt.CursorShape.ArrowCursor)
         self.update()
@@ -223,6 +226,7 @@ class Canvas(QOpenGLWidget):
         self.navigator.press(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self.aim.reset()
         if self.navigator.active:
             self.navigator.move(event)
         elif self.tool is not None:
@@ -279,7 +283,7 @@ class Canvas(QOpenGLWidget):
             if self.tool is not None:
                 self.setCursor(Qt.CursorShape.SizeAllCursor)
             return
-        if self.tool is not None and self.tool.key(event):
+        if self.tool is not None and (self.aim.key(event) or self.tool.key(event)):
             return
         if not self.navigator.key(event, down=True):
             super().keyPressEvent(event)

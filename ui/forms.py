@@ -243,7 +243,7 @@ class PointsEditor(Editor):
         self.line = self._line(tr("x y z") if single else tr("x y z; x y z; …"))
         if pick is not None:
             self._pick = pick
-            button = self._button(tr("Pick in the view"), self._start)
+            button = self._button(tr("Pick in the view   Ctrl+⏎"), self._start)
             button.setShortcut("Ctrl+Return")
 
     def _start(self) -> None:

@@ -84,7 +84,7 @@ class Overlay(QWidget):
             if self.lit is not None and len(self.lit):
                 _dots(painter, lens, self.lit, self.keeper.theme.color("accent", 200))
             if tool is not None:
-                draw(painter, lens, tool.overlays())
+                draw(painter, lens, [*tool.overlays(), *cross(self.canvas.aim.at)])
                 if self.value:
                     at = self.cursor_at + QPointF(16, -18)
                     draw(
@@ -100,6 +100,17 @@ class Overlay(QWidget):
                             )
                         ],
                     )
+
+
+def cross(at: QPointF | None) -> list[data.Overlay]:
+    """The four arms of the cross that arrow keys move."""
+    if at is None:
+        return []
+    arms = [
+        ((at.x() + 4 * x, at.y() + 4 * y), (at.x() + 14 * x, at.y() + 14 * y))
+        for x, y in ((1, 0), (-1, 0), (0, 1), (0, -1))
+    ]
+    return [data.ScreenPolygon(arm, data.ACCENT, 2.0, closed=False) for arm in arms]
 
 
 def draw(painter: QPainter, lens: Matrices, shapes: Iterable[data.Overlay]) -> None:

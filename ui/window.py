@@ -41,7 +41,7 @@ from PySide6.QtWidgets import (
 from oniyanma.clouds.model import Vec3
 
 from . import theme as themes
-from .actions import ACTION_BAR, BY_ID
+from .actions import ACTION_BAR, BY_ID, Entry
 from .acts import Acts
 from .bridge import Bridge
 from .canvas import Canvas
@@ -109,6 +109,7 @@ class Window(QMainWindow):
         self._tool: Tool | None = None
         self._tool_entry = ""
         self._closing = False
+        self._flies = False
         self._missing: set[str] = set()  # clouds a line was shown about
 
         self._build_top()
@@ -245,6 +246,13 @@ class Window(QMainWindow):
 
     def _build_overlays(self) -> None:
         self.cube = NavCube(self.canvas, self.bridge, self.keeper)
+        self.fly_button = QToolButton(self.canvas)
+        self.fly_button.setObjectName("flyButton")
+        self.fly_button.setDefaultAction(self.actions_["view.fly"])
+        self.fly_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+        self.fly_button.setIconSize(QSize(16, 16))
+        self.fly_button.setFixedSize(32, 32)
+        self.fly_button.setAccessibleName(tr(BY_ID["view.fly"].title))
         self.banner = Banner(self.canvas)
         self.bar = ActionBar(
             self.canvas, [(self.actions_[name], tr(BY_ID[name].short)) for name in ACTION_BAR]
@@ -319,6 +327,13 @@ class Window(QMainWindow):
         crs = self.bridge.crs()
         self.status.show_crs(crs_name(crs) if crs is not None else "", crs_tip(crs))
         self._follow_missing()
+        fly = BY_ID["view.fly"]
+        flies = self.is_on(fly)
+        if flies != self._flies:
+            self._flies = flies
+            self.refresh()
+        self.actions_[fly.id].setChecked(flies)
+        self.fly_button.setVisible(bool(state.clouds))
         self._on_resident()
 
     def _told(self, level: str, sentence: str) -> None:
@@ -457,7 +472,7 @@ class Window(QMainWindow):
         self._tool = tool
         self._tool_entry = entry
         for name, action in self.actions_.all.items():
-            if action.isCheckable():
+            if BY_ID[name].tool:
                 action.setChecked(name == entry)
         self.canvas.set_tool(tool)
         self.refresh()
@@ -471,10 +486,18 @@ class Window(QMainWindow):
         else:
             self.set_tool(make_tool(name, self, dict(args)), entry)
 
+    def is_on(self, entry: Entry) -> bool:
+        """Whether what a switch of the view sets is so now."""
+        camera = self.bridge.state.camera
+        return all(getattr(camera, name) == value for name, value in entry.args.items())
+
     def refresh(self) -> None:
         if self._tool is None:
-            self.banner.hide()
             self.overlay.value = ""
+            if self.is_on(BY_ID["view.fly"]) and self.bridge.state.clouds:
+                self.banner.say(tr("Fly"), tr("Drag looks around"), fly_keys())
+            else:
+                self.banner.hide()
         else:
             self.banner.say(tr(self._tool.title), self._tool.step(), self._tool.keys())
             self.overlay.value = self._tool.value()
@@ -551,6 +574,8 @@ class Window(QMainWindow):
     def _place_overlays(self) -> None:
         self.overlay.setGeometry(self.canvas.rect())
         self.cube.move(self.canvas.width() - self.cube.width() - 12, 12)
+        middle = self.cube.x() + (self.cube.width() - self.fly_button.width()) // 2
+        self.fly_button.move(middle, self.cube.geometry().bottom() + 4)
         for card in (self.banner, self.section_bar):
             if card.isVisible():
                 card.place()
@@ -623,6 +648,16 @@ class Window(QMainWindow):
             *self.actions_.all.values(),
             *(dock.toggleViewAction() for dock in self.docks.values()),
         ]
+
+
+def fly_keys() -> list[tuple[str, str]]:
+    """What the banner says while flying."""
+    return [
+        ("W A S D", tr("move")),
+        ("Q E", tr("down, up")),
+        (tr("Shift"), tr("faster")),
+        (tr("Esc"), tr("leave")),
+    ]
 
 
 def _plain(event: QKeyEvent) -> bool:

@@ -283,7 +283,7 @@ def test_wasd_flies_only_in_fly_mode(town: Any) -> None:
     eye = town.state.camera.eye
     town.key(Qt.Key.Key_D, widget=town.canvas)
     assert town.state.camera.eye == eye
-    town.key(Qt.Key.Key_W, Qt.KeyboardModifier.ShiftModifier)
+    town.key(Qt.Key.Key_Y)
     assert town.state.camera.mode == "fly"
     town.qtbot.keyPress(town.canvas, Qt.Key.Key_W)
     town.qtbot.waitUntil(lambda: town.session.scene.shown.camera.eye != eye)
@@ -292,6 +292,28 @@ def test_wasd_flies_only_in_fly_mode(town: Any) -> None:
     assert town.state.camera.eye != eye
     assert [n for n, _, _ in town.spy.calls] == ["setCamera", "setCamera"]
     assert town.window.tool is None
+
+
+@pytest.mark.parametrize("way", ["escape", "key", "button"])
+def test_flying_is_left_by_esc_by_its_key_and_by_its_button(town: Any, way: str) -> None:
+    window = town.window
+    lasso(town)
+    town.spy.calls.clear()
+    town.qtbot.mouseClick(window.fly_button, Qt.MouseButton.LeftButton)
+    assert town.state.camera.mode == "fly"
+    assert window.fly_button.isChecked() and window.actions_["view.fly"].isChecked()
+    assert "FLY" in window.banner.name.text() and window.banner.isVisible()
+    town.canvas.setFocus()
+    if way == "button":
+        town.qtbot.mouseClick(window.fly_button, Qt.MouseButton.LeftButton)
+    else:
+        town.key(Qt.Key.Key_Escape if way == "escape" else Qt.Key.Key_Y)
+    assert town.state.camera.mode == "orbit"
+    assert not window.fly_button.isChecked() and not window.banner.isVisible()
+    assert town.state.selection.rule is not None  # Esc took one step, not two
+    assert [args["mode"] for _, args, _ in town.spy.calls] == ["fly", "orbit"]
+    town.key(Qt.Key.Key_D)
+    assert [name for name, _, _ in town.spy.calls] == ["setCamera"] * 2
 
 
 def test_a_key_can_be_given_to_another_entry_and_is_remembered(town: Any) -> None:

@@ -46,11 +46,16 @@ class Tool:
             Qt.Key.Key_Backspace,
             Qt.Key.Key_Escape,
             Qt.Key.Key_Space,
+            Qt.Key.Key_Left,
+            Qt.Key.Key_Right,
+            Qt.Key.Key_Up,
+            Qt.Key.Key_Down,
         }
     )
     name = ""
     title = ""
     sticky = True  # stays active after its command
+    drags = False  # press, move and let go, rather than clicks
 
     def __init__(self, host: Host) -> None:
         self.host = host

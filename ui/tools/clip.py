@@ -46,6 +46,7 @@ HANDLES = (
 
 class ClipTool(Tool):
     name, title = "clip", "Clip box"
+    drags = True
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)

@@ -205,7 +205,12 @@ class PickTool(PointsTool):
         return tr("Click points, Enter takes them ({count} so far)", count=len(self.points))
 
     def keys(self) -> Sequence[tuple[str, str]]:
-        return ((tr("Enter"), tr("take")), ("⌫", tr("last point")), (tr("Esc"), tr("none")))
+        return (
+            ("←↑↓→", tr("aim")),
+            (tr("Enter"), tr("take")),
+            ("⌫", tr("last point")),
+            (tr("Esc"), tr("none")),
+        )
 
     def taken(self, modifiers: Qt.KeyboardModifier) -> None:
         if self.count and len(self.points) == self.count:

@@ -53,6 +53,7 @@ class _ScreenTool(Tool):
 
 class RectangleTool(_ScreenTool):
     name, title = "select", "Select"
+    drags = True
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
@@ -226,6 +227,7 @@ class BoxTool(Tool):
     """From one real point to another: their box in plan, over the whole height."""
 
     name, title = "box", "Box"
+    drags = True
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
