@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from PySide6.QtGui import QGuiApplication, QImage
 
 from oniyanma.scene.state import CloudEntry
 
@@ -236,6 +239,12 @@ class Acts:
 
     def answered(self, command: str, args: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """A quiet sentence for what can't be seen by itself, with Undo after an edit."""
+        if command == "captureView":
+            picture = QImage.fromData(base64.b64decode(answer["image"]))
+            QGuiApplication.clipboard().setImage(picture)
+            size = f"{integer(picture.width())} × {integer(picture.height())}"
+            self.window.toast.say(tr("The picture is on the clipboard: {size} pixels", size=size))
+            return
         if self.bridge.command(command).readonly:
             self.window.answer.show_answer(
                 tr(self.bridge.command(command).title), plain(answer), answer

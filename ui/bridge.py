@@ -125,6 +125,12 @@ class Bridge(QObject):
         found = (self.info(entry.id) for entry in self.state.clouds)
         return next((info for info in found if info is not None), None)
 
+    def dimensions(self) -> list[str]:
+        """Names of what points have beside their place, over all open clouds."""
+        infos = [self.info(entry.id) for entry in self.state.clouds]
+        found = [d.name for info in infos if info is not None for d in info.dimensions]
+        return [name for name in dict.fromkeys(found) if name.upper() not in ("X", "Y", "Z")]
+
     def crs(self) -> Crs | None:
         info = self.first_info()
         return None if info is None else info.crs

@@ -112,7 +112,8 @@ class Toast(QFrame):
         self.shut.setProperty("kind", "quiet")
         self.shut.setAccessibleName(tr("Dismiss"))
         self.shut.clicked.connect(self.hide)
-        for widget in (self.text, self.button, self.details, self.shut):
+        row.addWidget(self.text, 1)
+        for widget in (self.button, self.details, self.shut):
             row.addWidget(widget)
         column.addWidget(self.more)
         self._act: Callable[[], None] | None = None

@@ -268,9 +268,10 @@ class PointsEditor(Editor):
 class JsonEditor(Editor):
     """For nested arguments: JSON as the command's documentation writes it."""
 
-    def __init__(self, name: str, schema: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, schema: Mapping[str, Any], example: Any = None) -> None:
         super().__init__(name, schema)
-        self.line = self._line(tr("JSON, for example {example}", example=_example(schema)))
+        self.example = _example(schema) if example is None else json.dumps(example)
+        self.line = self._line(tr("JSON, for example {example}", example=self.example))
 
     def value(self) -> Any:
         text = self.line.text().strip()
@@ -283,7 +284,7 @@ class JsonEditor(Editor):
                 except ValueError:
                     pass
             raise FormError(
-                tr("This is not JSON; write it like {example}.", example=_example(self.schema))
+                tr("This is not JSON; write it like {example}.", example=self.example)
             ) from None
 
 
@@ -308,8 +309,15 @@ def parse_number(text: str) -> float | None:
         return value
 
 
-def make_editor(command: str, name: str, schema: Mapping[str, Any], services: Services) -> Editor:
-    """The editor that fits an argument. Lists (choice, choices) are the palette's own."""
+def make_editor(
+    command: str,
+    name: str,
+    schema: Mapping[str, Any],
+    services: Services,
+    example: Any = None,
+) -> Editor:
+    """The editor that fits an argument. Lists (choice, choices) are the palette's own.
+    ``example``: a valid value, to be shown where JSON is typed."""
     kind = kind_of(name, schema)
     if kind == "color":
         return ColorEditor(name, schema)
@@ -324,7 +332,7 @@ def make_editor(command: str, name: str, schema: Mapping[str, Any], services: Se
         return PointsEditor(name, schema, services.pick, single=kind == "point")
     if kind == "text":
         return TextEditor(name, schema)
-    return JsonEditor(name, schema)
+    return JsonEditor(name, schema, example)
 
 
 def focus_first(editor: Editor) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
@@ -24,36 +23,11 @@ from .cards import room_of
 from .forms import Editor, FormError, Services, focus_first, make_editor
 from .keymap import Keymap
 from .palette_delegate import ROW, RowDelegate
+from .palette_question import PLACE, PLACES, Option, Question, asked_for, option, short
 from .palette_rows import Row, console_row, rows, search
 from .settings import Settings
 from .text import tr
-from .values import Choice, choices_for, is_multiple
-
-GATE = ("confirm", "token")
-
-
-@dataclass
-class Question:
-    """A command being filled in: what is known, what is asked now, what is still to ask."""
-
-    command: str
-    title: str
-    args: dict[str, Any]
-    asking: str | None  # None: the list of what else may be set
-    steps: list[str] = field(default_factory=list)  # asked so far, for going back
-    entry_key: str = ""
-
-
-@dataclass(frozen=True)
-class Option:
-    """A line while a command is filled in: a value, an argument to set, or "run it"."""
-
-    title: str
-    detail: str = ""
-    color: str = ""
-    value: Any = None
-    argument: str = ""
-    run: bool = False
+from .values import PROMPTS, Choice, choices_for, is_multiple, nothing_to_choose, words
 
 
 class Palette(QFrame):
@@ -191,19 +165,28 @@ class Palette(QFrame):
         self._next(run_if_complete=not more and (complete or bool(row.args) or row.asks_only))
 
     def _properties(self, command: str) -> dict[str, Any]:
-        schema = self.bridge.command(command).input_schema
-        return {k: v for k, v in schema.get("properties", {}).items() if k not in GATE}
+        return asked_for(command, self.bridge.command(command).input_schema)
+
+    def _choices(self, name: str) -> list[Choice] | None:
+        """The list an argument of the command at hand is chosen from; None: it is typed."""
+        assert self.question is not None
+        command = self.question.command
+        schema = self._properties(command)[name]
+        return choices_for(command, name, schema, self.bridge.state, self.bridge.dimensions())
 
     def _next(self, *, run_if_complete: bool = False) -> None:
         question = self.question
         assert question is not None
         schema = self.bridge.command(question.command).input_schema
         missing = [n for n in schema.get("required", ()) if n not in question.args]
+        if question.command in PLACES and not question.args:
+            missing = [PLACE]
         if missing:
             self._ask(missing[0])
             return
         optional = [n for n in self._properties(question.command) if n not in question.args]
-        required_only = bool(schema.get("required")) and bool(question.steps)
+        needed = bool(schema.get("required")) or question.command in PLACES
+        required_only = needed and bool(question.steps)
         if run_if_complete or not optional or (required_only and self._simple(optional)):
             self._run()
         else:
@@ -230,7 +213,7 @@ class Palette(QFrame):
         self._checked = []
         self._drop_editor()
         known = "  ·  ".join(
-            f"{k} {_short(v)}" for k, v in question.args.items() if k in question.steps
+            f"{tr(words(k))} {short(v)}" for k, v in question.args.items() if k in question.steps
         )
         self.crumb.setText(question.title.rstrip("…") + (f"   {known}" if known else ""))
         self.crumb.show()
@@ -248,11 +231,19 @@ class Palette(QFrame):
             return
         schema = self._properties(question.command)[name]
         self.line.setPlaceholderText(str(schema.get("description", name)))
-        if choices_for(question.command, name, schema, self.bridge.state) is not None:
+        choices = self._choices(name)
+        if choices is not None:
+            if name in PROMPTS:
+                self.line.setPlaceholderText(tr(PROMPTS[name]))
             self.line.show()
             self.list.show()
             self._refresh()
             self.line.setFocus()
+            if not choices:
+                spec = self.bridge.command(question.command).input_schema
+                self._say(
+                    nothing_to_choose(question.command, spec, question.args, self.bridge.state)
+                )
             many = is_multiple(question.command, name, schema)
             self._hint(
                 tr("Space marks several   ⏎ takes them   Esc back")
@@ -262,7 +253,8 @@ class Palette(QFrame):
             return
         self.line.hide()
         self.list.hide()
-        self.editor = make_editor(question.command, name, schema, self._wrapped_services())
+        example = self.bridge.command(question.command).example.get(name)
+        self.editor = make_editor(question.command, name, schema, self._wrapped_services(), example)
         self.editor.submitted.connect(self._accept)
         for child in (self.editor, *self.editor.findChildren(QWidget)):
             child.installEventFilter(self)
@@ -303,7 +295,8 @@ class Palette(QFrame):
             return
         if question.steps:
             last = question.steps.pop()
-            question.args.pop(last, None)
+            for name in PLACES[question.command] if last == PLACE else (last,):
+                question.args.pop(name, None)
             self._ask(last)
             return
         if self._direct:
@@ -339,7 +332,10 @@ class Palette(QFrame):
             schema = self._properties(question.command)[question.asking]
             many = is_multiple(question.command, question.asking, schema)
             value = [item.value] if many else item.value
-        question.args[question.asking] = value
+        if question.asking == PLACE:
+            question.args.update(zip(PLACES[question.command], value, strict=True))
+        else:
+            question.args[question.asking] = value
         question.steps.append(question.asking)
         self._next()
 
@@ -371,12 +367,12 @@ class Palette(QFrame):
         if question.asking is None:
             offers = [Option(tr("Run it"), run=True)]
             for name, schema in self._properties(question.command).items():
-                if name not in question.args:
-                    offers.append(Option(name, str(schema.get("description", "")), argument=name))
+                if name not in question.args and name != PLACE:
+                    told = str(schema.get("description", ""))
+                    offers.append(Option(tr(words(name)), told, argument=name))
         else:
-            schema = self._properties(question.command)[question.asking]
-            choices = choices_for(question.command, question.asking, schema, self.bridge.state)
-            offers = [_option(choice, choice.value in self._checked) for choice in choices or ()]
+            choices = self._choices(question.asking)
+            offers = [option(choice, choice.value in self._checked) for choice in choices or ()]
         as_rows = {id(offer): offer for offer in offers}
         found = search(
             query,
@@ -485,13 +481,3 @@ class Palette(QFrame):
             return False
         schema = self._properties(question.command)[question.asking]
         return is_multiple(question.command, question.asking, schema)
-
-
-def _option(choice: Choice, checked: bool) -> Option:
-    mark = "✓  " if checked else ""
-    return Option(mark + choice.title, choice.detail, choice.color, value=choice.value)
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) < 28 else text[:27] + "…"

@@ -51,7 +51,9 @@ def rows(bridge: Any, keymap: Keymap, recent: Sequence[str], used: Sequence[str]
     for row in found:
         if row.command:
             if row.command not in reasons:
-                reasons[row.command] = bridge.reason(row.command)
+                schema = bridge.command(row.command).input_schema
+                nothing = values.nothing_to_choose(row.command, schema, row.args, bridge.state)
+                reasons[row.command] = bridge.reason(row.command) or nothing
             hits = ""
             command = bridge.command(row.command)
             acts = command.destructive and "has_selection" in command.conditions

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,14 +80,23 @@ def batches(*states: str) -> Callable[[Any], list[Choice]]:
 
 
 def color_modes(_: Any) -> list[Choice]:
-    modes = ("rgb", "elevation", "intensity", "classification", "return", "source", "gpsTime")
-    return [Choice(mode, mode, tr("colour mode")) for mode in (*modes, "uniform")]
+    return [Choice(mode, tr(title), tr("colour mode")) for mode, title in COLOR_MODES]
 
 
 def palettes(_: Any) -> list[Choice]:
-    return [Choice(name, name, tr("palette")) for name in PALETTES]
+    return [Choice(name, name.capitalize(), tr("palette")) for name in PALETTES]
 
 
+COLOR_MODES = (
+    ("rgb", "As scanned (RGB)"),
+    ("elevation", "Elevation"),
+    ("intensity", "Intensity"),
+    ("classification", "Class"),
+    ("return", "Return number"),
+    ("source", "Point source"),
+    ("gpsTime", "GPS time"),
+    ("uniform", "One colour"),
+)
 SOURCES: Mapping[tuple[str, str], Callable[[Any], list[Choice]]] = {
     ("reclassifySelection", "class"): classes,
     ("selectWhere", "classes"): classes,
@@ -102,14 +112,68 @@ SOURCES: Mapping[tuple[str, str], Callable[[Any], list[Choice]]] = {
     ("acceptBatch", "id"): batches("proposed"),
     ("revertBatch", "id"): batches("applied", "proposed"),
     ("setColorMode", "palette"): palettes,
-    ("setColorMode", "mode"): color_modes,
 }
 
 
+PROMPTS: Mapping[str, str] = {
+    "cloud": "Which cloud?",
+    "class": "Which class?",
+    "classes": "Which classes?",
+    "id": "Which one?",
+    "mode": "How?",
+    "name": "Which view?",
+    "kind": "What to measure?",
+    "attribute": "Of which attribute?",
+    "palette": "Which palette?",
+    "preset": "Which view?",
+    "bookmark": "Which view?",
+}
+NOTHING: Mapping[str, str] = {
+    "Bookmark": "There are no saved views yet: save this one first.",
+    "Measurement": "There are no measurements yet: measure something first.",
+    "Finding": "There is no finding that this fits.",
+    "Batch": "There is no batch that this fits.",
+    "Cloud": "No cloud is open: open one first.",
+}
+
+
+def words(name: str) -> str:
+    """An argument or a value as it is read: gpsTime → GPS time, zRange → Z range."""
+    parts = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).replace("_", " ").split()
+    short = {"gps", "z", "rgb", "crs", "url", "las", "laz", "copc", "ply", "csv"}
+    low = [part.upper() if part.lower() in short else part.lower() for part in parts]
+    return " ".join([low[0][:1].upper() + low[0][1:], *low[1:]]) if low else ""
+
+
+def nothing_to_choose(
+    command: str, schema: Mapping[str, Any], args: Mapping[str, Any], state: Any
+) -> str:
+    """Why a command can't be filled in now, as one sentence; "" where it can."""
+    for name in schema.get("required", ()):
+        given = schema["properties"][name]
+        if name not in args and choices_for(command, name, given, state) == []:
+            found = (text for part, text in NOTHING.items() if part in command)
+            return tr(next(found, "There is nothing to choose from yet."))
+    return ""
+
+
 def choices_for(
-    command: str, name: str, schema: Mapping[str, Any], state: Any
+    command: str,
+    name: str,
+    schema: Mapping[str, Any],
+    state: Any,
+    dimensions: Sequence[str] = (),
 ) -> list[Choice] | None:
-    """The list an argument is chosen from; None where it is typed."""
+    """The list an argument is chosen from; None where it is typed. ``dimensions``: the extra
+    ones of the open clouds."""
+    own = [Choice(dimension, words(dimension), tr("attribute")) for dimension in dimensions]
+    if (command, name) == ("setColorMode", "mode"):
+        known = {mode for mode, _ in COLOR_MODES}
+        named = {"return_number", "point_source_id", "gps_time", "red", "green", "blue"}
+        extra = [choice for choice in own if choice.value not in known | named]
+        return [*color_modes(state), *extra]
+    if (command, name) == ("queryHistogram", "attribute") and own:
+        return own
     if (command, name) in SOURCES:
         return SOURCES[command, name](state)
     if name == "cloud":
@@ -118,7 +182,8 @@ def choices_for(
         return [Choice(True, tr("Yes")), Choice(False, tr("No"))]
     if "enum" in schema:
         return [
-            Choice(value, tr("None") if value is None else str(value)) for value in schema["enum"]
+            Choice(value, tr("None") if value is None else tr(words(str(value))))
+            for value in schema["enum"]
         ]
     return None
 

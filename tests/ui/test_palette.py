@@ -227,3 +227,68 @@ def test_a_second_form_does_not_drop_what_is_half_typed(town: Any) -> None:
     town.key(Qt.Key.Key_Return)
     (finding,) = town.state.findings.values()
     assert finding.title == "Tile missing"
+
+
+def test_a_place_is_asked_for_as_one_and_its_point_is_told(town: Any) -> None:
+    """Three numbers of a command are one question, so that they can be picked in the view."""
+    place = town.window.bridge.pick(430, 260)
+    town.palette("point at")
+    palette = town.window.palette_
+    assert palette.question.asking == "place"
+    town.key(Qt.Key.Key_Escape)
+    assert palette.question is None and palette.isVisible()
+    town.key(Qt.Key.Key_Escape)
+    town.palette("point at", " ".join(f"{part!r}" for part in place))
+    assert town.window.answer.isVisible()
+    assert "classification" in town.window.answer.text.toPlainText()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "deleteMeasurement",
+        "updateFinding",
+        "deleteFinding",
+        "confirmFinding",
+        "acceptBatch",
+        "deleteBookmark",
+    ],
+)
+def test_with_nothing_to_choose_from_it_says_what_is_missing(town: Any, command: str) -> None:
+    found = [row for row in rows_of(town) if row.command == command]
+    assert found and all("There " in row.reason for row in found)
+
+
+def test_no_command_runs_into_an_error_for_what_it_did_not_ask(town: Any) -> None:
+    """Enter on a command's row asks for all it needs, or runs with arguments that are valid."""
+    window = town.window
+    window.bridge.run("selectWhere", {"classes": [6]})
+    window.bridge.run("saveBookmark", {"name": "North gate"})
+    given: list[tuple[str, Any]] = []
+    real = window.bridge.run
+    window.bridge.run = lambda name, args=None, then=None: given.append((name, dict(args or {})))
+    try:
+        for command in window.bridge.registry:
+            row = Row(f"command.{command.name}", command.title, "", command=command.name)
+            row = next((r for r in rows_of(town) if r.key == row.key), row)
+            if row.reason or row.entry is not None:
+                continue
+            window.palette_.open()
+            window.palette_.start(row)
+            window.palette_.close_palette()
+    finally:
+        window.bridge.run = real
+    for name, args in given:
+        entry = window.bridge.registry.entry(name)
+        assert list(entry.validator.iter_errors(args)) == [], name
+
+
+def test_a_captured_picture_is_on_the_clipboard(town: Any) -> None:
+    from PySide6.QtGui import QGuiApplication
+
+    QGuiApplication.clipboard().clear()
+    town.palette("capture picture")
+    picture = QGuiApplication.clipboard().image()
+    assert (picture.width(), picture.height()) == (town.canvas.width(), town.canvas.height())
+    assert "clipboard" in town.window.toast.text.text()
+    assert not town.window.answer.isVisible()

@@ -25,17 +25,8 @@ from .. import theme as themes
 from ..forms import FormError, parse_number
 from ..numbers import decimals_of, number, significant
 from ..text import tr
+from ..values import COLOR_MODES
 
-MODES = (
-    ("rgb", "As scanned (RGB)"),
-    ("elevation", "Elevation"),
-    ("intensity", "Intensity"),
-    ("classification", "Class"),
-    ("return", "Return number"),
-    ("source", "Point source"),
-    ("gpsTime", "GPS time"),
-    ("uniform", "One colour"),
-)
 NEEDS = {
     "intensity": "intensity",
     "return": "return_number",
@@ -184,7 +175,7 @@ class ColourBox(QWidget):
                 if dimension.extra and dimension.name not in extra:
                     extra.append(dimension.name)
         self.mode.clear()
-        for mode, title in MODES:
+        for mode, title in COLOR_MODES:
             need = NEEDS.get(mode)
             if (mode == "rgb" and not colored) or (need is not None and need not in names):
                 continue
