@@ -71,19 +71,19 @@ class Acts:
         state = self.bridge.state
         ask = self.window.dialogs
         if command == "openCloud":
-            path = ask.open_file(tr("Open a point cloud"), self._folder(), dialogs.CLOUD_FILTER)
+            path = ask.open_file(tr("Open a point cloud"), self._folder(), tr(dialogs.CLOUD_FILTER))
         elif command == "openProject":
-            path = ask.open_file(tr("Open a project"), self._folder(), dialogs.PROJECT_FILTER)
+            path = ask.open_file(tr("Open a project"), self._folder(), tr(dialogs.PROJECT_FILTER))
         elif command == "saveProject":
             if state.project.path and entry.id == "project.save":
                 self.bridge.run("saveProject", {})
                 return
             suggested = str(Path(self._folder()) / f"{self._stem()}{PROJECT}")
-            path = ask.save_file(tr("Save the project"), suggested, dialogs.PROJECT_FILTER)
+            path = ask.save_file(tr("Save the project"), suggested, tr(dialogs.PROJECT_FILTER))
             path = path and (path if Path(path).suffix else path + PROJECT)
         else:
             suggested = str(Path(self._folder()) / f"{self._stem()}-edited.laz")
-            path = ask.save_file(tr("Export points"), suggested, dialogs.EXPORT_FILTER)
+            path = ask.save_file(tr("Export points"), suggested, tr(dialogs.EXPORT_FILTER))
         if not path:
             return
         args = {**entry.args, "path": path}
@@ -177,7 +177,7 @@ class Acts:
         """Asks where a missing cloud's file is now. Its header tells whether that is the file."""
         entry, _ = self.bridge.missing()[id]
         path = self.window.dialogs.open_file(
-            tr("Where is {name} now?", name=entry.name), self._folder(), dialogs.CLOUD_FILTER
+            tr("Where is {name} now?", name=entry.name), self._folder(), tr(dialogs.CLOUD_FILTER)
         )
         if path:
             found = partial(self._located, entry, path)
@@ -202,14 +202,14 @@ class Acts:
 
     def ask_open(self, text: str) -> str:
         return self.window.dialogs.open_file(
-            tr("Choose a file"), text or self._folder(), dialogs.CLOUD_FILTER
+            tr("Choose a file"), text or self._folder(), tr(dialogs.CLOUD_FILTER)
         )
 
     def ask_save(self, text: str) -> str:
         return self.window.dialogs.save_file(
             tr("Choose a file"),
             text or self._folder(),
-            f"{dialogs.EXPORT_FILTER};;{dialogs.REPORT_FILTER}",
+            f"{tr(dialogs.EXPORT_FILTER)};;{tr(dialogs.REPORT_FILTER)}",
         )
 
     def pick_points(self, count: int, take: Callable[[list[list[float]]], None]) -> None:

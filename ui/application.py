@@ -7,9 +7,10 @@ import logging
 import sys
 from collections.abc import Sequence
 from functools import partial
+from importlib import resources
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QLocale, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QLocale, Qt, QTimer, QTranslator
 from PySide6.QtGui import QSurfaceFormat
 from PySide6.QtWidgets import QApplication
 
@@ -61,6 +62,15 @@ def dress(app: QApplication) -> None:
     themes.load_fonts()
     app.setFont(themes.font())
     QLocale.setDefault(locale_of(QLocale.system()))
+    load_catalogue(app)
+
+
+def load_catalogue(app: QApplication, folder: str = "") -> bool:
+    """Puts the texts of the locale's language in force, where there is a catalogue for it:
+    ``oniyanma_<language>.qm`` in the assets' folder of translations."""
+    catalogue = QTranslator(app)
+    folder = folder or str(resources.files("oniyanma.assets").joinpath("translations"))
+    return catalogue.load(QLocale(), "oniyanma", "_", folder) and app.installTranslator(catalogue)
 
 
 def locale_of(system: QLocale) -> QLocale:

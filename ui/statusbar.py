@@ -16,11 +16,11 @@ class Copyable(QPushButton):
 
     copied = Signal(str)
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, title: str) -> None:
         super().__init__()
         self.setFont(themes.font(12, tabular=True))
         self.setObjectName(f"status.{name}")
-        self.setAccessibleName(name)
+        self.setAccessibleName(title)
         self.setToolTip(tr("Click copies it"))
         self.clicked.connect(self._copy)
 
@@ -155,10 +155,10 @@ class StatusBar(QStatusBar):
     def __init__(self, keeper: themes.ThemeKeeper) -> None:
         super().__init__()
         self.setSizeGripEnabled(False)
-        self.position = Copyable("position")
-        self.crs = Copyable("crs")
+        self.position = Copyable("position", tr("Place under the cursor"))
+        self.crs = Copyable("crs", tr("Reference system"))
         self.job = JobLine(keeper)
-        self.selected = Copyable("selected")
+        self.selected = Copyable("selected", tr("Selected points"))
         self.gauge = Gauge(keeper)
         self.frame = QLabel()
         self.frame.setFont(themes.font(12, tabular=True))
@@ -189,7 +189,8 @@ class StatusBar(QStatusBar):
         east, north, height = (
             number(value, digits) for value, digits in zip(point, decimals, strict=True)
         )
-        self.position.setText(f"E {east}   N {north}   Z {height}\N{NO-BREAK SPACE}{unit}")
+        text = tr("E {east}   N {north}   Z {height}", east=east, north=north, height=height)
+        self.position.setText(f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text)
 
     def show_crs(self, name: str, tip: str = "") -> None:
         self.crs.setText(name)

@@ -84,7 +84,7 @@ def color_modes(_: Any) -> list[Choice]:
 
 
 def palettes(_: Any) -> list[Choice]:
-    return [Choice(name, name.capitalize(), tr("palette")) for name in PALETTES]
+    return [Choice(name, tr(name.capitalize()), tr("palette")) for name in PALETTES]
 
 
 COLOR_MODES = (

@@ -86,8 +86,10 @@ def test_picture_list_and_toast_write_a_value_alike(
         drawn: list[Any] = []
         real = overlay.draw
         monkeypatch.setattr(overlay, "draw", lambda *args: (drawn.extend(args[2]), real(*args)))
-        town.window.overlay.repaint()
-        assert told in [shape.text for shape in drawn if isinstance(shape, Label)]
+        town.window.overlay.update()
+        town.qtbot.waitUntil(
+            lambda: told in [shape.text for shape in drawn if isinstance(shape, Label)]
+        )
         assert told in town.window.toast.text.text()
     finally:
         QLocale.setDefault(before)

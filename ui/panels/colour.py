@@ -82,7 +82,7 @@ class ColourBox(QWidget):
         self.palette_box.setAccessibleName(tr("Palette"))
         self.palette_box.setObjectName("inspector.palette")
         for name in palettes.PALETTES:
-            self.palette_box.addItem(name.capitalize(), name)
+            self.palette_box.addItem(tr(name.capitalize()), name)
         self.palette_box.activated.connect(self._choose_palette)
         form.addRow(tr("By"), self.mode)
         self.palette_label = QLabel(tr("Palette"))
