@@ -568,6 +568,16 @@ HELP = (
 
 ENTRIES: tuple[Entry, ...] = (*FILE, *EDIT, *SELECT, *VIEW, *MEASURE, *FINDINGS, *HELP)
 MENUS = ("File", "Edit", "Select", "View", "Colour", "Measure", "Findings", "Help")
+PANELS = (
+    ("inspector", "Inspector"),
+    ("clouds", "Clouds"),
+    ("edits", "Edits"),
+    ("findings", "Findings"),
+    ("batches", "Batches"),
+    ("measures", "Measures"),
+    ("views", "Views"),
+    ("log", "Log"),
+)
 RAIL = (
     ("tool.select", "tool.lasso", "tool.polygon", "tool.box"),
     ("edit.classify", "edit.hide", "edit.delete"),

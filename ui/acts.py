@@ -63,6 +63,8 @@ class Acts:
         """What the palette hands over: window acts, tools, files, the confirmation."""
         if row.act == "ask_console":
             self.window.console.ask(str(row.args["question"]))
+        elif row.act == "show_panel":
+            self.window.show_panel(str(row.args["panel"]))
         elif row.entry is not None:
             self.run(row.entry)
 

@@ -184,7 +184,9 @@ class ActionBar(QFrame):
 
     closed = Signal()
 
-    def __init__(self, parent: QWidget, actions: Sequence[tuple[QAction, str]]) -> None:
+    def __init__(
+        self, parent: QWidget, actions: Sequence[tuple[QAction, str]], leave: QAction
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("actionBar")
         self.setAccessibleName(tr("Selection"))
@@ -211,6 +213,13 @@ class ActionBar(QFrame):
             action.changed.connect(self._refresh)
             row.addWidget(button)
             self.buttons.append((button, action, title))
+        self.leave = QPushButton(tr("Esc"))
+        self.leave.setProperty("kind", "quiet")
+        self.leave.setObjectName("bar.leave")
+        self.leave.clicked.connect(leave.trigger)
+        self.leave.setAccessibleName(leave.text())
+        self.leave.setToolTip(leave.text())
+        row.addWidget(self.leave)
         self._refresh()
         self.hide()
 

@@ -11,7 +11,7 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from . import values
-from .actions import ENTRIES, Entry
+from .actions import ENTRIES, PANELS, Entry
 from .keymap import Keymap, normal, shown
 from .numbers import integer
 from .text import tr
@@ -44,7 +44,8 @@ def _words(text: str) -> list[str]:
 
 def rows(bridge: Any, keymap: Keymap, recent: Sequence[str], used: Sequence[str]) -> list[Row]:
     """Every offer there is now, those used last first."""
-    found = [*_entries(bridge, keymap), *_commands(bridge), *_values(bridge), *_recent(recent)]
+    found = [*_entries(bridge, keymap), *_commands(bridge), *_values(bridge)]
+    found += [*_panels(), *_recent(recent)]
     reasons: dict[str, str] = {}
     done = []
     selected = bridge.selected_points() if bridge.state.selection.rule is not None else None
@@ -222,6 +223,19 @@ def _values(bridge: Any) -> Iterable[Row]:
             args={"to": "finding", "id": choice.value},
             icon="ph.flag",
             search="finding",
+        )
+
+
+def _panels() -> Iterable[Row]:
+    for name, title in PANELS:
+        yield Row(
+            key=f"panel.{name}",
+            title=tr("Show the panel {name}", name=tr(title)),
+            group=tr("View"),
+            act="show_panel",
+            args={"panel": name},
+            icon="ph.columns",
+            search="panel dock list tab",
         )
 
 

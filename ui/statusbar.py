@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStatusBar, QWidget
 
 from . import theme as themes
+from .clipboard import copy_text
 from .numbers import integer, number, percent, short_count
 from .text import tr
 
@@ -25,9 +26,7 @@ class Copyable(QPushButton):
         self.clicked.connect(self._copy)
 
     def _copy(self) -> None:
-        text = self.text().replace("\N{NO-BREAK SPACE}", " ")
-        QGuiApplication.clipboard().setText(text)
-        self.copied.emit(text)
+        self.copied.emit(copy_text(self.text()))
 
 
 class Gauge(QWidget):

@@ -255,7 +255,9 @@ class Window(QMainWindow):
         self.fly_button.setAccessibleName(tr(BY_ID["view.fly"].title))
         self.banner = Banner(self.canvas)
         self.bar = ActionBar(
-            self.canvas, [(self.actions_[name], tr(BY_ID[name].short)) for name in ACTION_BAR]
+            self.canvas,
+            [(self.actions_[name], tr(BY_ID[name].short)) for name in ACTION_BAR],
+            self.actions_["select.clear"],
         )
         self.section_bar = SectionBar(self.canvas)
         self.section = SectionView(self.bridge, self.section_bar)
@@ -290,8 +292,10 @@ class Window(QMainWindow):
         self.start.chosen.connect(self.acts.open_path)
         self.start.browse.connect(self.actions_["file.open"].trigger)
         self.start.sample.connect(self.actions_["file.sample"].trigger)
-        for name in ("position", "crs", "selected"):
-            getattr(self.status, name).copied.connect(
+        status = self.status
+        told = (self.panels["measures"], self.inspector.point)
+        for source in (status.position, status.crs, status.selected, *told):
+            source.copied.connect(
                 lambda text: self.toast.say(tr("Copied: {text}", text=text), seconds=2)
             )
         self._busy = QTimer(self)
@@ -516,6 +520,15 @@ class Window(QMainWindow):
         self.canvas.clip_preview = on
         self.canvas.moved()
 
+    def show_panel(self, name: str) -> None:
+        """Brings a panel to the front, and the keyboard into it."""
+        dock = self.docks[name]
+        dock.show()
+        dock.raise_()
+        first = next((w for w in dock.widget().findChildren(QWidget) if can_focus(w)), None)
+        if first is not None:
+            first.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def show_edit(self, seq: int | None) -> None:
         """Lights what an edit hit, until another line is chosen."""
         self.overlay.lit = self.bridge.edit_points(seq) if seq is not None else None
@@ -648,6 +661,11 @@ class Window(QMainWindow):
             *self.actions_.all.values(),
             *(dock.toggleViewAction() for dock in self.docks.values()),
         ]
+
+
+def can_focus(widget: QWidget) -> bool:
+    """Whether the keyboard can go there now."""
+    return widget.isVisible() and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
 
 
 def fly_keys() -> list[tuple[str, str]]:

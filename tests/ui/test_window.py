@@ -699,6 +699,46 @@ def test_the_point_under_the_cursor_is_told_with_all_attributes(town: Any) -> No
     assert town.window.status.position.text().startswith("E ")
 
 
+def test_a_click_on_a_value_copies_it(town: Any) -> None:
+    clipboard = QApplication.clipboard()
+    place = town.window.bridge.pick(430, 260)
+    other = town.window.bridge.pick(500, 300)
+    points = [list(place), list(other)]
+    town.window.bridge.run("addMeasurement", {"kind": "distance", "points": points})
+    tree = town.window.panels["measures"].tree
+    town.qtbot.waitUntil(lambda: tree.topLevelItemCount() == 1)
+    item = tree.topLevelItem(0)
+    where = tree.visualItemRect(item)
+    cell = QPoint(tree.columnViewportPosition(2) + 8, where.center().y())
+    town.qtbot.mouseClick(tree.viewport(), Qt.MouseButton.LeftButton, pos=cell)
+    assert clipboard.text() == item.text(2).replace("\N{NO-BREAK SPACE}", " ")
+    assert clipboard.text() in town.window.toast.text.text()
+    town.move(430, 262)
+    town.move(430, 260)
+    point = town.window.inspector.point
+    town.qtbot.waitUntil(lambda: point._rows[0][1].isVisible(), timeout=5000)
+    town.qtbot.mouseClick(point._rows[0][1], Qt.MouseButton.LeftButton)
+    assert clipboard.text() == point._rows[0][1].text()
+
+
+def test_the_action_bar_ends_with_a_way_out(town: Any) -> None:
+    lasso(town)
+    town.spy.calls.clear()
+    town.press_button("bar.leave")
+    assert [name for name, _, _ in town.spy.calls] == ["clearSelection"]
+    assert not town.window.bar.isVisible()
+
+
+def test_the_palette_brings_a_panel_to_the_front(town: Any) -> None:
+    town.window.docks["views"].hide()
+    before = digest(town.state)
+    town.palette("show the panel views")
+    assert town.window.panels["views"].isVisible()
+    town.palette("show the panel clouds")
+    town.qtbot.waitUntil(town.window.panels["clouds"].tree.hasFocus)
+    assert digest(town.state) == before and town.spy.calls == []
+
+
 def test_a_line_of_the_history_shows_what_it_hit(town: Any) -> None:
     lasso(town)
     town.key(Qt.Key.Key_H)

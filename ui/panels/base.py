@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QBrush, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -35,6 +35,7 @@ class Panel(QWidget):
     Subclasses give the body, fill it in ``refresh`` and say which entry of it is current.
     """
 
+    copied = Signal(str)  # a value, by a click on it
     name = ""
     title = ""
     empty = ""

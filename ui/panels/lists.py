@@ -12,6 +12,7 @@ from oniyanma.registry.actor import Actor
 from oniyanma.scene import history
 
 from .. import theme as themes
+from ..clipboard import copy_text
 from ..numbers import decimals_of, integer, number, percent
 from ..text import tr
 from ..values import crs_name
@@ -38,7 +39,7 @@ class CloudsPanel(ListPanel):
     columns = ("Cloud", "Points", "Reference system", "State")
     empty = "Open clouds stand here. Drop a file on the window, or press Ctrl+O."
 
-    def __init__(self, bridge: Any, keeper: themes.ThemeKeeper, locate: Any = None) -> None:
+    def __init__(self, bridge: Any, keeper: themes.ThemeKeeper, locate: Any) -> None:
         super().__init__(bridge, keeper)
         self.tree.itemChanged.connect(self._checked)
         self.button(
@@ -47,10 +48,9 @@ class CloudsPanel(ListPanel):
             fits=lambda k: bridge.info(k) is not None,
             command="fitView",
         )
-        if locate is not None:
-            self.button(
-                tr("Locate…"), locate, fits=lambda k: k in bridge.missing(), command="locate"
-            )
+        self.locate = self.button(
+            tr("Locate…"), locate, fits=lambda k: k in bridge.missing(), command="locate"
+        )
         self.button(
             tr("Close"), lambda k: bridge.run("closeCloud", {"cloud": k}), command="closeCloud"
         )
@@ -61,6 +61,7 @@ class CloudsPanel(ListPanel):
 
     def refresh(self) -> None:
         missing = self.bridge.missing()
+        self.locate.setVisible(bool(missing))
         for entry in self.bridge.committed.clouds:
             info = self.bridge.info(entry.id)
             if info is None:
@@ -225,12 +226,18 @@ class MeasuresPanel(ListPanel):
 
     def __init__(self, bridge: Any, keeper: themes.ThemeKeeper) -> None:
         super().__init__(bridge, keeper)
+        self.tree.itemClicked.connect(self._copy)
         self.button(tr("Frame"), lambda k: self.activated(k), command="fitView")
         self.button(
             tr("Delete"),
             lambda k: bridge.run("deleteMeasurement", {"id": k}),
             command="deleteMeasurement",
         )
+
+    def _copy(self, item: QTreeWidgetItem, column: int) -> None:
+        """A click on a value copies it, as everywhere in the window."""
+        if column == 2:
+            self.copied.emit(copy_text(item.text(column)))
 
     def watched(self, state: Any) -> Any:
         return state.measurements

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QPointF, Qt, QTimer
+from PySide6.QtCore import QPointF, Qt, QTimer, Signal
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from .. import theme as themes
+from ..clipboard import copy_text
 from ..numbers import decimals_of, integer, number, significant
 from ..text import tr
 from ..values import class_name
@@ -15,8 +17,21 @@ from ..values import class_name
 ROWS = 24
 
 
+class CopyLabel(QLabel):
+    """A value that a click copies; a part of it can be selected."""
+
+    copied = Signal(str)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        if event.button() == Qt.MouseButton.LeftButton and not self.hasSelectedText():
+            self.copied.emit(copy_text(self.text()))
+
+
 class PointBox(QWidget):
-    """Follows the cursor a few times a second; a value can be selected and copied."""
+    """Follows the cursor a few times a second; a click on a value copies it."""
+
+    copied = Signal(str)
 
     def __init__(self, bridge: Any) -> None:
         super().__init__()
@@ -32,7 +47,8 @@ class PointBox(QWidget):
         self.grid.addWidget(self.empty, 0, 0, 1, 2)
         self._rows: list[tuple[QLabel, QLabel]] = []
         for place in range(ROWS):
-            name, value = QLabel(), QLabel()
+            name, value = QLabel(), CopyLabel()
+            value.copied.connect(self.copied)
             name.setProperty("role", "muted")
             value.setFont(themes.font(12, tabular=True))
             value.setAlignment(Qt.AlignmentFlag.AlignRight)
