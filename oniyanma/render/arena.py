@@ -28,6 +28,7 @@ MAX_PAGE = 8_000_000  # points
 
 Identity = tuple[Any, ...]
 Extents = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int32]
 
 
 class FreeList:
@@ -107,6 +108,16 @@ class Slot:
     seen: Any = None  # the node, its version and the scalar it was last compared with
 
 
+@dataclass(frozen=True)
+class Runs:
+    """Of nodes: first points and numbers of points (n,), and whose cloud and page they are in."""
+
+    firsts: Counts
+    counts: Counts
+    owner: Counts  # a place in ``owners``
+    owners: tuple[tuple[str, int], ...]  # cloud, page
+
+
 def _identity(*parts: Any) -> Identity:
     """A key that is equal only for the very same arrays (kept weakly) and equal other values."""
     return tuple(weakref.ref(p) if isinstance(p, np.ndarray) else p for p in parts)
@@ -146,6 +157,7 @@ class Arena:
         self._stale: dict[NodeId, None] = {}  # levels around their points to be sent again
         self.drawable: list[Slot] = []
         self._extents: tuple[Extents, Extents] | None = None
+        self._runs: Runs | None = None
 
     def reference(self, cloud: str) -> float:
         """The spacing of level 0 of a cloud."""
@@ -193,7 +205,7 @@ class Arena:
             by_id[node.id] = node
         if fresh or len(drawable) != len(self.drawable) or drawable != self.drawable:
             self.drawable = drawable
-            self._extents = None
+            self._extents = self._runs = None
             for changed in self._details.refresh(by_id):
                 self._stale[changed] = None
         for stale in list(self._stale):
@@ -243,6 +255,19 @@ class Arena:
             boxes = np.array([s.box for s in self.drawable], np.float64).reshape(-1, 6)
             self._extents = boxes, np.array([s.spacing for s in self.drawable], np.float64)
         return self._extents
+
+    def runs(self) -> Runs:
+        """Where the points of the drawable nodes lie, in their order."""
+        if self._runs is None:
+            owners: dict[tuple[str, int], int] = {}
+            owner = [owners.setdefault((s.node.cloud, s.page), len(owners)) for s in self.drawable]
+            self._runs = Runs(
+                np.array([s.first for s in self.drawable], np.int32),
+                np.array([s.count for s in self.drawable], np.int32),
+                np.array(owner, np.int32),
+                tuple(owners),
+            )
+        return self._runs
 
     def bytes(self) -> int:
         """Bytes of GPU memory set aside."""

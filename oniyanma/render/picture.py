@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from oniyanma.render import gl
-from oniyanma.render.arena import Slot
+from oniyanma.render.arena import Counts, Slot
 from oniyanma.render.look import Uniforms, Viewport
 
 FIRST = 0.05  # of the points: the part that is drawn without the test
@@ -59,10 +61,23 @@ class Picture:
         self.key, self.done = key, {}
         self._tested = 0
 
-    def update_farthest(self, program: gl.Program, corners: gl.Buffer) -> None:
-        """Take the depths anew with `farthest.frag`, where many points came since the last time:
-        older ones are not wrong, they let more points pass. Binds another framebuffer."""
-        drawn = self.drawn()
+    def counts(self, drawable: Sequence[Slot]) -> Counts:
+        """How many points of each slot are drawn, (n,)."""
+        none = (0, 0)
+        return np.array([self.done.get(slot, none)[1] for slot in drawable], np.int32)
+
+    def note(self, drawable: Sequence[Slot], counts: Counts) -> None:
+        """So many points of each slot are drawn now."""
+        self.done = {
+            slot: (slot.stamp, count)
+            for slot, count in zip(drawable, counts.tolist(), strict=True)
+            if count
+        }
+
+    def update_farthest(self, program: gl.Program, corners: gl.Buffer, drawn: int) -> None:
+        """Take the depths anew with `farthest.frag`, where many points came since the last time,
+        ``drawn`` in all: older ones are not wrong, they let more points pass. Binds another
+        framebuffer."""
         if drawn < self._tested * GROWTH / 2.0:
             return
         self._tested = drawn

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from oniyanma.clouds.model import NodeId
 from oniyanma.render import gl, look, pack, shaderlib
 from oniyanma.render.annotate import Annotations
-from oniyanma.render.arena import ATTRIBUTES, Arena
+from oniyanma.render.arena import ATTRIBUTES, Arena, Counts
 from oniyanma.render.frame import FrameControl
 from oniyanma.render.look import DARK, Theme
 from oniyanma.render.picture import DENSE, FIRST, GROWTH, Picture
@@ -341,60 +341,56 @@ class PointRenderer:
 
     def _add(self, gpu: _Gpu, picture: Picture, draw: _Draw, share: float) -> int:
         """Draw what a picture lacks of the first ``share`` of each node's points."""
-        drawable = gpu.arena.drawable
         display = draw.view.state.display
+        runs = gpu.arena.runs()
         largest = look.largest_sizes(
             *(display, draw.camera, draw.size[1], draw.ratio, draw.share), gpu.arena.extents()
-        ).tolist()
-        total = sum(slot.count for slot in drawable)
-        tiny = sum(s.count for s, size in zip(drawable, largest, strict=True) if size <= look.TINY)
-        pixels = tiny * share * look.fixed_size(display, draw.ratio) ** 2
+        )
+        tiny = float(runs.counts[largest <= look.TINY].sum()) * share
+        pixels = tiny * look.fixed_size(display, draw.ratio) ** 2
         dense = gpu.capabilities.software and pixels > DENSE * math.prod(draw.size)
-        if not dense:
-            return self._add_part(gpu, picture, draw, share, largest, behind=False)
-        drawn, part = 0, 0.0
+        before = at = picture.counts(gpu.arena.drawable)
+        total, part = int(runs.counts.sum()), 0.0
         while part < share:
-            there = picture.drawn() / total
-            part = min(share, max(there * GROWTH, FIRST))
-            if there:
-                picture.update_farthest(gpu.screen("farthest.frag"), gpu.corners)
-            drawn += self._add_part(gpu, picture, draw, part, largest, behind=there > 0.0)
-            draw.thinned |= there > 0.0
-        return drawn
+            there = int(at.sum())
+            part = min(share, max(there / total * GROWTH, FIRST)) if dense else share
+            if dense and there:
+                picture.update_farthest(gpu.screen("farthest.frag"), gpu.corners, there)
+                draw.thinned = True
+            ends = np.maximum(at, np.ceil(runs.counts * part).astype(np.int32))
+            self._add_runs(gpu, picture, draw, at, ends, largest, behind=dense and there > 0)
+            at = ends
+        picture.note(gpu.arena.drawable, at)
+        return int(at.sum() - before.sum())
 
-    def _add_part(
+    def _add_runs(
         self,
         gpu: _Gpu,
         picture: Picture,
         draw: _Draw,
-        share: float,
-        largest: Sequence[float],
+        begins: Counts,
+        ends: Counts,
+        largest: npt.NDArray[np.float64],
         *,
         behind: bool,
-    ) -> int:
-        """As `_add`, at once; with the test of what is ``behind`` the picture so far."""
-        groups: dict[tuple[str, int, bool, bool], list[tuple[int, int]]] = {}
-        drawn = 0
-        for slot, size in zip(gpu.arena.drawable, largest, strict=True):
-            done = picture.done.get(slot)
-            begin = done[1] if done else 0
-            end = slot.count if share >= 1.0 else math.ceil(slot.count * share)
-            if end > begin:
-                group = (
-                    *(slot.node.cloud, slot.page),
-                    *(size <= look.SMALL, behind and size <= look.TINY),
-                )
-                groups.setdefault(group, []).append((slot.first + begin, end - begin))
-                picture.done[slot] = (slot.stamp, end)
-                drawn += end - begin
-        if not drawn:
-            return 0
+    ) -> None:
+        """Draw some of each node's points; with the test of what is ``behind`` the picture."""
+        runs = gpu.arena.runs()
         picture.target.bind(*draw.size)
         self._upload_tables(gpu, draw)
-        for (cloud, page, square, tested), runs in groups.items():
-            hiding = picture if tested else None
-            self._draw_cloud(gpu, draw, cloud, page, square, hiding, np.array(runs, np.int32))
-        return drawn
+        more = ends > begins
+        square, tested = largest <= look.SMALL, behind & (largest <= look.TINY)
+        firsts, counts = runs.firsts + begins, ends - begins
+        for number, (cloud, page) in enumerate(runs.owners):
+            own = more & (runs.owner == number)
+            for chosen, is_square, hiding in (
+                (own & tested, True, picture),
+                (own & square & ~tested, True, None),
+                (own & ~square, False, None),
+            ):
+                if chosen.any():
+                    ranges = firsts[chosen], counts[chosen]
+                    self._draw_cloud(gpu, draw, cloud, page, is_square, hiding, ranges)
 
     def _upload_tables(self, gpu: _Gpu, draw: _Draw) -> None:
         state = draw.view.state
@@ -413,7 +409,7 @@ class PointRenderer:
         page: int,
         square: bool,
         hiding: Picture | None,
-        runs: npt.NDArray[np.int32],
+        ranges: tuple[Counts, Counts],
     ) -> None:
         view, camera = draw.view, draw.camera
         display = view.state.display
@@ -449,7 +445,7 @@ class PointRenderer:
             program.sample("u_farthest", 3, hiding.farthest)
         gpu.arena.pages[page].bind()
         gl.point_sprites(not square)
-        gpu.multi_draw(np.ascontiguousarray(runs[:, 0]), np.ascontiguousarray(runs[:, 1]))
+        gpu.multi_draw(*ranges)
 
     def _clip_mask(self, gpu: _Gpu, clip: Clip | None) -> None:
         if clip is None or not isinstance(clip.shape, Polygon) or clip == gpu.clip_key:
