@@ -14,7 +14,7 @@ from PySide6.QtGui import QGuiApplication, QImage
 from oniyanma.scene.state import CloudEntry
 
 from . import dialogs
-from .actions import Entry
+from .entry import Entry
 from .numbers import integer, number, significant
 from .palette_rows import Row
 from .text import tr
@@ -64,7 +64,7 @@ class Acts:
         if row.act == "ask_console":
             self.window.console.ask(str(row.args["question"]))
         elif row.act == "show_panel":
-            self.window.show_panel(str(row.args["panel"]))
+            self.window.docking.reveal(str(row.args["panel"]))
         elif row.entry is not None:
             self.run(row.entry)
 
@@ -352,16 +352,7 @@ class Acts:
             details=tr("{what}\nReport: {report}", what=what, report=report),
         )
 
-    # --- clouds come and go ------------------------------------------------------------
-
-    def clouds_changed(self, before: Any, after: Any) -> None:
-        known = {cloud.id for cloud in before.clouds}
-        for cloud in after.clouds:
-            if cloud.id in known:
-                continue
-            info = self.bridge.info(cloud.id)
-            for warning in info.warnings if info is not None else ():
-                self.window.notice.add(f"{cloud.name}: {warning.message}", details=warning.code)
+    # --- the end ----------------------------------------------------------------------
 
     def leaving(self) -> None:
         """Keeps a small picture of what was open, for the start screen."""

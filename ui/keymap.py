@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from PySide6.QtGui import QKeySequence
 
-from .actions import ENTRIES, Entry
+from .actions import ENTRIES
+from .entry import Entry
 
 
 def normal(key: str) -> str:

@@ -10,7 +10,8 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar, QToolBar, QToolButton, QWidget
 
 from . import theme as themes
-from .actions import BY_ID, ENTRIES, MENUS, RAIL, Entry
+from .actions import BY_ID, ENTRIES, MENUS, RAIL
+from .entry import Entry
 from .keymap import Keymap
 from .text import tr
 

@@ -11,7 +11,8 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from . import values
-from .actions import ENTRIES, PANELS, Entry
+from .actions import ENTRIES, PANELS
+from .entry import Entry
 from .keymap import Keymap, normal, shown
 from .numbers import integer
 from .text import tr

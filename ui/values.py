@@ -35,6 +35,18 @@ def crs_name(crs: Any) -> str:
     return tr("No reference system") if crs.name == "unknown" else str(crs.name)
 
 
+def crs_tip(crs: Any) -> str:
+    """What stands behind the name of a reference system."""
+    if crs is None:
+        return ""
+    parts = [
+        crs.name,
+        f"EPSG:{crs.epsg}" if crs.epsg else "",
+        f"{crs.horizontal.name} / {crs.vertical.name}",
+    ]
+    return "\n".join(filter(None, parts))
+
+
 def class_color(state: Any, number: int) -> str:
     """A class's colour: the scene's own, else the safe set's."""
     return palette_color(number, state.display.class_colors)

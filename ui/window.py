@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from functools import partial
-from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QPointF, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QSize, Qt, QTimer
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
     QDragEnterEvent,
     QDropEvent,
     QKeyEvent,
-    QPainter,
-    QPaintEvent,
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
-    QDockWidget,
-    QHBoxLayout,
     QLineEdit,
     QMainWindow,
-    QMenuBar,
     QPlainTextEdit,
-    QPushButton,
     QStackedWidget,
-    QTabBar,
-    QTabWidget,
     QTextEdit,
     QToolButton,
     QVBoxLayout,
@@ -41,16 +31,19 @@ from PySide6.QtWidgets import (
 from oniyanma.clouds.model import Vec3
 
 from . import theme as themes
-from .actions import ACTION_BAR, BY_ID, Entry
+from .actions import ACTION_BAR, BY_ID
 from .acts import Acts
 from .bridge import Bridge
 from .canvas import Canvas
-from .cards import ActionBar, AnswerCard, Banner, KeyCap, Notice, Toast
+from .cards import ActionBar, AnswerCard, Banner, Notice, Toast
 from .dialogs import Dialogs, QtDialogs
+from .docks import Docks
+from .entry import Entry
 from .forms import Services
 from .key_sheet import KeySheet
-from .keymap import Keymap, shown
-from .menus import Actions, context_menu, fill_menus, tool_rail
+from .keymap import Keymap
+from .lines import CloudLines
+from .menus import Actions, context_menu, tool_rail
 from .nav_cube import NavCube
 from .numbers import decimals_of, integer
 from .overlay import Overlay
@@ -72,10 +65,10 @@ from .statusbar import StatusBar
 from .text import tr
 from .thumbnails import Thumbnails
 from .tools import Tool, make_tool
-from .values import crs_name
+from .topbar import TopBar
+from .values import crs_name, crs_tip
 
 log = logging.getLogger(__name__)
-LAYOUT = 4  # of the docks, for a stored layout to be trusted
 BUSY_MS = 300
 
 
@@ -110,9 +103,11 @@ class Window(QMainWindow):
         self._tool_entry = ""
         self._closing = False
         self._flies = False
-        self._missing: set[str] = set()  # clouds a line was shown about
 
-        self._build_top()
+        self.top = TopBar(self.actions_, self.keymap)
+        self.menus, self.field = self.top.menus, self.top.field
+        self.theme_button = self.top.theme_button
+        self.setMenuWidget(self.top)
         self._build_centre()
         self._build_docks()
         self._build_overlays()
@@ -120,58 +115,18 @@ class Window(QMainWindow):
         self.status.job.cancelled.connect(bridge.cancel)
         self.setStatusBar(self.status)
         self._connect()
-        self._restore_layout()
-        self._show_palette_key()
-        self._docked: QByteArray | None = None
+        self.docking.restore(settings)
         self._follow()
         self._job_line()
 
     # --- building ----------------------------------------------------------------------
-
-    def _build_top(self) -> None:
-        top = QWidget()
-        top.setObjectName("topBar")
-        top.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        row = QHBoxLayout(top)
-        row.setContentsMargins(8, 5, 8, 5)
-        row.setSpacing(8)
-        bar = QMenuBar()
-        bar.setNativeMenuBar(False)
-        self.menus = fill_menus(bar, self.actions_)
-        self.field = QPushButton(tr("Type a command or ask…"))
-        self.field.setObjectName("paletteField")
-        self.field.setMinimumWidth(280)
-        self.field.setMaximumWidth(440)
-        self.field.clicked.connect(self.actions_["window.palette"].trigger)
-        inside = QHBoxLayout(self.field)
-        inside.setContentsMargins(0, 0, 8, 0)
-        inside.addStretch(1)
-        self.field_key = KeyCap("")
-        self.field_key.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        inside.addWidget(self.field_key)
-        row.addWidget(bar)
-        row.addStretch(1)
-        row.addWidget(self.field, 2)
-        row.addStretch(1)
-        self.theme_button = self._top_button("window.theme")
-        self.keys_button = self._top_button("window.keys")
-        row.addWidget(self.theme_button)
-        row.addWidget(self.keys_button)
-        self.setMenuWidget(top)
-
-    def _top_button(self, entry: str) -> QToolButton:
-        button = QToolButton()
-        button.setDefaultAction(self.actions_[entry])
-        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
-        button.setIconSize(QSize(18, 18))
-        button.setAccessibleName(tr(BY_ID[entry].title))
-        return button
 
     def _build_centre(self) -> None:
         self.canvas = Canvas(self.bridge, self.keeper)
         self.overlay = Overlay(self.canvas, self.bridge, self.keeper)
         self.start = StartScreen(self.keeper)
         self.notice = Notice(self)
+        self.lines = CloudLines(self.bridge, self.notice, self.acts.locate)
         picture = QWidget()
         column = QVBoxLayout(picture)
         column.setContentsMargins(0, 0, 0, 0)
@@ -206,43 +161,12 @@ class Window(QMainWindow):
                 LogPanel(bridge, keeper),
             )
         }
-        self.docks: dict[str, QDockWidget] = {}
-        right = self._dock("inspector", tr("Inspector"), self.inspector)
-        self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, right)
-        self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
-        first: QDockWidget | None = None
-        for panel in self.panels.values():
-            dock = self._dock(panel.name, tr(panel.title), panel)
-            self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
-            if first is not None:
-                self.tabifyDockWidget(first, dock)
-            first = first or dock
-        assert first is not None
-        first.raise_()
-        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
-        self.resizeDocks([right], [304], Qt.Orientation.Horizontal)
-        self.resizeDocks([first], [188], Qt.Orientation.Vertical)
-        menu = self.menus["View"]
-        menu.addSeparator()
-        panels = menu.addMenu(tr("Panels"))
-        for dock in self.docks.values():
-            panels.addAction(dock.toggleViewAction())
-
-    def _dock(self, name: str, title: str, widget: QWidget) -> QDockWidget:
-        dock = QDockWidget(title, self)
-        dock.setObjectName(f"dock.{name}")
-        dock.setWidget(widget)
-        dock.toggleViewAction().setObjectName(f"panel.{name}.toggle")
-        if name != "inspector":
-            grip = Grip(dock, self.keeper)
-            dock.setTitleBarWidget(grip)
-            dock.topLevelChanged.connect(
-                lambda floating, dock=dock, grip=grip: dock.setTitleBarWidget(
-                    None if floating else grip
-                )
-            )
-        self.docks[name] = dock
-        return dock
+        titled = {panel.name: (tr(panel.title), panel) for panel in self.panels.values()}
+        self.docking = Docks(
+            self, keeper, {"inspector": (tr("Inspector"), self.inspector), **titled}
+        )
+        self.docks = self.docking.all
+        self.docking.add_to(self.menus["View"])
 
     def _build_overlays(self) -> None:
         self.cube = NavCube(self.canvas, self.bridge, self.keeper)
@@ -278,7 +202,7 @@ class Window(QMainWindow):
         bridge = self.bridge
         bridge.state_changed.connect(self._on_state)
         bridge.live.connect(self.canvas.moved)
-        bridge.told.connect(self._told)
+        bridge.told.connect(self.lines.told)
         bridge.resident_changed.connect(self._on_resident)
         bridge.answered.connect(self.acts.answered)
         bridge.failed.connect(self.acts.failed)
@@ -317,7 +241,7 @@ class Window(QMainWindow):
             return
         self._follow()
         if before is not None and [c.id for c in before.clouds] != [c.id for c in after.clouds]:
-            self.acts.clouds_changed(before, after)
+            self.lines.opened(before, after)
 
     def _follow(self) -> None:
         state = self.bridge.state
@@ -330,7 +254,7 @@ class Window(QMainWindow):
         self.setWindowTitle(" – ".join(filter(None, (name or clouds, "oniyanma"))))
         crs = self.bridge.crs()
         self.status.show_crs(crs_name(crs) if crs is not None else "", crs_tip(crs))
-        self._follow_missing()
+        self.lines.follow()
         fly = BY_ID["view.fly"]
         flies = self.is_on(fly)
         if flies != self._flies:
@@ -340,47 +264,16 @@ class Window(QMainWindow):
         self.fly_button.setVisible(bool(state.clouds))
         self._on_resident()
 
-    def _told(self, level: str, sentence: str) -> None:
-        """What the scene says of itself; a missing file has a line with a way out of it."""
-        if not any(reason in sentence for _, reason in self.bridge.missing().values()):
-            self.notice.add(sentence)
-
-    def _follow_missing(self) -> None:
-        """One line for each cloud whose file can't be opened, until it is found."""
-        missing = self.bridge.missing()
-        for id in self._missing - set(missing):
-            self.notice.drop(f"missing.{id}")
-        for id, (entry, reason) in missing.items():
-            if id not in self._missing:
-                gone = "://" not in entry.path and not Path(entry.path).exists()
-                folder = str(Path(entry.path).parent)
-                self.notice.add(
-                    tr(
-                        "{name} is missing: it is no longer in {folder}",
-                        name=entry.name,
-                        folder=folder,
-                    )
-                    if gone
-                    else tr("{name} can't be shown: {reason}", name=entry.name, reason=reason),
-                    details=f"{entry.path}\n{reason}",
-                    acts=[(tr("Locate…"), partial(self.acts.locate, id))],
-                    key=f"missing.{id}",
-                )
-        self._missing = set(missing)
-
     def _turn_page(self, working: bool) -> None:
         """The start screen stands alone; with the first cloud the panels come as they were."""
-        if working and (self._docked is not None or self.pages.currentIndex() == 0):
-            docked, self._docked = self._docked, None
+        if working and self.pages.currentIndex() == 0:
             self.pages.setCurrentIndex(1)
-            if docked is not None:
-                self.restoreState(docked, LAYOUT)
+            self.docking.bring_back()
             self.canvas.setFocus(Qt.FocusReason.OtherFocusReason)
-        elif not working and self._docked is None:
-            self._docked = self.saveState(LAYOUT)
+        elif not working and not self.docking.away:
+            self.docking.put_away()
+            self.rail.hide()
             self.pages.setCurrentIndex(0)
-            for part in (self.rail, *self.docks.values()):
-                part.hide()
             self.start.show_recent(self.thumbnails.of(self.settings.recent_files()))
             self.start.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -520,15 +413,6 @@ class Window(QMainWindow):
         self.canvas.clip_preview = on
         self.canvas.moved()
 
-    def show_panel(self, name: str) -> None:
-        """Brings a panel to the front, and the keyboard into it."""
-        dock = self.docks[name]
-        dock.show()
-        dock.raise_()
-        first = next((w for w in dock.widget().findChildren(QWidget) if can_focus(w)), None)
-        if first is not None:
-            first.setFocus(Qt.FocusReason.OtherFocusReason)
-
     def show_edit(self, seq: int | None) -> None:
         """Lights what an edit hit, until another line is chosen."""
         self.overlay.lit = self.bridge.edit_points(seq) if seq is not None else None
@@ -596,10 +480,7 @@ class Window(QMainWindow):
     def showEvent(self, event: Any) -> None:
         super().showEvent(event)
         self._place_overlays()
-        for bar in self.findChildren(QTabBar):
-            bar.setElideMode(Qt.TextElideMode.ElideNone)
-            bar.setExpanding(False)
-            bar.setDrawBase(False)
+        self.docking.dress_tabs()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         exporting = [f for f in self.bridge.jobs.values() if f["command"].startswith("export")]
@@ -618,38 +499,17 @@ class Window(QMainWindow):
         self.acts.leaving()
         self.set_tool(None)
         if self.isVisible():
-            self._store_layout()
+            self.docking.store(self.settings)
         self.canvas.close_gl()
         self.bridge.close()
         event.accept()
 
-    # --- layout, keys ------------------------------------------------------------------
-
-    def _store_layout(self) -> None:
-        self.settings.set(
-            "layout",
-            {
-                "version": LAYOUT,
-                "geometry": bytes(self.saveGeometry().toBase64().data()).decode(),
-                "state": bytes((self._docked or self.saveState(LAYOUT)).toBase64().data()).decode(),
-            },
-        )
-
-    def _restore_layout(self) -> None:
-        stored = self.settings.get("layout")
-        if isinstance(stored, dict) and stored.get("version") == LAYOUT:
-            self.restoreGeometry(QByteArray.fromBase64(str(stored.get("geometry", "")).encode()))
-            self.restoreState(QByteArray.fromBase64(str(stored.get("state", "")).encode()), LAYOUT)
+    # --- keys and actions ------------------------------------------------------------------
 
     def _keys_changed(self) -> None:
         self.settings.set("keys", self.keymap.changes())
         self.actions_.bind()
-        self._show_palette_key()
-
-    def _show_palette_key(self) -> None:
-        keys = self.keymap.keys("window.palette")
-        self.field_key.setText(shown(keys[0]) if keys else "")
-        self.field_key.setVisible(bool(keys))
+        self.top.show_key()
 
     def _focus_canvas(self) -> None:
         if self.pages.currentIndex() == 1:
@@ -661,11 +521,6 @@ class Window(QMainWindow):
             *self.actions_.all.values(),
             *(dock.toggleViewAction() for dock in self.docks.values()),
         ]
-
-
-def can_focus(widget: QWidget) -> bool:
-    """Whether the keyboard can go there now."""
-    return widget.isVisible() and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
 
 
 def fly_keys() -> list[tuple[str, str]]:
@@ -687,33 +542,3 @@ def _plain(event: QKeyEvent) -> bool:
     )
     function = Qt.Key.Key_F1 <= event.key() <= Qt.Key.Key_F35
     return not modifiers and not function and event.key() != Qt.Key.Key_Escape
-
-
-class Grip(QWidget):
-    """A slim title for docked panels, whose names stand on their tabs: drag it to move the panel
-    or let it float, double-click to let it float."""
-
-    def __init__(self, dock: QDockWidget, keeper: themes.ThemeKeeper) -> None:
-        super().__init__(dock)
-        self.keeper = keeper
-        self.setFixedHeight(8)
-        self.setToolTip(tr("Drag to move the panel, double-click to let it float"))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self.keeper.theme.color("border"))
-            painter.drawRoundedRect(self.width() // 2 - 16, 3, 32, 3, 1.5, 1.5)
-
-
-def crs_tip(crs: Any) -> str:
-    """What stands behind the name of a reference system."""
-    if crs is None:
-        return ""
-    parts = [
-        crs.name,
-        f"EPSG:{crs.epsg}" if crs.epsg else "",
-        f"{crs.horizontal.name} / {crs.vertical.name}",
-    ]
-    return "\n".join(filter(None, parts))

@@ -123,7 +123,7 @@ class Desk:
         window.keeper.choose("system")
         self.dialogs.__init__()  # type: ignore[misc]
         if self.layout is not None:
-            from oniyanma.ui.window import LAYOUT
+            from oniyanma.ui.docks import LAYOUT
 
             window.restoreState(self.layout, LAYOUT)
         scene = self.session.scene
@@ -371,7 +371,7 @@ def show_village(desk: Desk, village: Path) -> Desk:
     desk.window.acts.open_path(str(village))
     desk.settle()
     if desk.layout is None:
-        from oniyanma.ui.window import LAYOUT
+        from oniyanma.ui.docks import LAYOUT
 
         desk.layout = desk.window.saveState(LAYOUT)
     desk.canvas.setFocus()

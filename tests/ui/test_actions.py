@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from oniyanma.ui.actions import ENTRIES, Entry
+from oniyanma.ui.actions import ENTRIES
 from oniyanma.ui.acts import Acts
+from oniyanma.ui.entry import Entry
 
 from oniyanma.commands import build_registry
 
@@ -23,7 +24,8 @@ def test_an_entry_names_a_registered_command_with_valid_arguments(entry: Entry) 
         assert not missing
     registered = REGISTRY.entry(entry.command)
     assert registered is not None
-    for name, value in entry.args.items():
+    assert set(entry.off) <= set(entry.args)
+    for name, value in (*entry.args.items(), *entry.off.items()):
         errors = list(registered.validator.evolve(schema=properties[name]).iter_errors(value))
         assert errors == []
 

@@ -1,0 +1,206 @@
+"""What stands in the menus of the view, its colours, the window and its help."""
+
+from __future__ import annotations
+
+from .entry import Entry, doing
+
+PRESETS = ("top", "bottom", "front", "back", "left", "right", "iso")
+
+VIEW = (
+    doing(
+        "view.fit",
+        "Fit everything",
+        "View",
+        "fitView",
+        args={"to": "all"},
+        icon="ph.corners-out",
+        keys=("F",),
+        context=True,
+        short="Fit",
+    ),
+    *(
+        doing(
+            f"view.{name}",
+            title,
+            "View",
+            "setCamera",
+            section=1,
+            args={"preset": name},
+            keys=(str(number),),
+        )
+        for number, (name, title) in enumerate(
+            zip(
+                PRESETS,
+                (
+                    "Top view",
+                    "Bottom view",
+                    "Front view",
+                    "Back view",
+                    "Left view",
+                    "Right view",
+                    "Isometric view",
+                ),
+                strict=True,
+            ),
+            1,
+        )
+    ),
+    doing(
+        "view.perspective",
+        "Perspective",
+        "View",
+        "setCamera",
+        section=2,
+        args={"projection": "perspective"},
+        icon="ph.cube",
+    ),
+    doing(
+        "view.orthographic",
+        "Orthographic",
+        "View",
+        "setCamera",
+        section=2,
+        args={"projection": "orthographic"},
+        icon="ph.square",
+    ),
+    doing(
+        "view.orbit",
+        "Orbit",
+        "View",
+        "setCamera",
+        section=2,
+        args={"mode": "orbit"},
+        icon="ph.arrows-clockwise",
+    ),
+    doing(
+        "view.fly",
+        "Fly (WASD)",
+        "View",
+        "setCamera",
+        section=2,
+        args={"mode": "fly"},
+        off={"mode": "orbit"},
+        icon="ph.paper-plane-tilt",
+        keys=("Y",),
+        checkable=True,
+    ),
+    doing(
+        "tool.section",
+        "Section…",
+        "View",
+        "setClip",
+        section=3,
+        ask="tool",
+        tool="section",
+        icon="ph.knife",
+        keys=("S",),
+        short="Section",
+        checkable=True,
+    ),
+    doing(
+        "tool.clip",
+        "Clip box",
+        "View",
+        "setClip",
+        section=3,
+        ask="tool",
+        tool="clip",
+        icon="ph.bounding-box",
+        keys=("X",),
+        short="Clip",
+        checkable=True,
+    ),
+    doing(
+        "clip.clear",
+        "Remove the clip",
+        "View",
+        "setClip",
+        section=3,
+        args={"clear": True},
+        keys=("Shift+X",),
+    ),
+    *(
+        doing(f"color.{mode}", title, "Colour", "setColorMode", args={"mode": mode})
+        for mode, title in (
+            ("rgb", "Colour as scanned"),
+            ("elevation", "Colour by elevation"),
+            ("intensity", "Colour by intensity"),
+            ("classification", "Colour by class"),
+            ("return", "Colour by return number"),
+            ("source", "Colour by point source"),
+            ("gpsTime", "Colour by GPS time"),
+            ("uniform", "One colour"),
+        )
+    ),
+    doing(
+        "view.edlOn",
+        "Eye-dome lighting on",
+        "View",
+        "setEyeDomeLighting",
+        section=4,
+        args={"enabled": True},
+        icon="ph.lightbulb",
+    ),
+    doing(
+        "view.edlOff",
+        "Eye-dome lighting off",
+        "View",
+        "setEyeDomeLighting",
+        section=4,
+        args={"enabled": False},
+    ),
+    doing(
+        "view.bookmark",
+        "Bookmark this view…",
+        "View",
+        "saveBookmark",
+        section=5,
+        ask="form",
+        icon="ph.bookmark-simple",
+        keys=("Ctrl+B",),
+    ),
+    Entry(
+        id="window.panels",
+        title="Show or hide the panels",
+        menu="View",
+        section=6,
+        act="toggle_panels",
+        icon="ph.columns",
+        keys=("Ctrl+J",),
+    ),
+    Entry(
+        id="window.theme",
+        title="Light or dark",
+        menu="View",
+        section=6,
+        act="toggle_theme",
+        icon="ph.circle-half",
+    ),
+)
+
+HELP = (
+    Entry(
+        id="window.palette",
+        title="Type a command…",
+        menu="Help",
+        act="open_palette",
+        icon="ph.magnifying-glass",
+        keys=("Ctrl+K",),
+    ),
+    Entry(
+        id="window.keys",
+        title="Keyboard shortcuts",
+        menu="Help",
+        act="show_keys",
+        icon="ph.keyboard",
+        keys=("?", "Shift+?", "F1"),
+    ),
+    Entry(
+        id="window.cancel",
+        title="Leave, or clear the selection",
+        menu="Help",
+        act="escape",
+        keys=("Esc",),
+    ),
+    Entry(id="window.about", title="About oniyanma", menu="Help", act="about", icon="ph.info"),
+)
