@@ -3,6 +3,9 @@
 ``python bench/render.py`` measures with no display and writes bench/results/render.json. vispy's
 Markers are measured with it; ``--peer-python PATH`` also measures pyvista and Open3D with the
 interpreter of an environment that has them. Everything is drawn at 1280×720 from 5 million points.
+``--tiled`` adds real clouds with their level of detail: a COPC of Autzen beside one of ten Autzens
+(106 million points), made in the temporary folder in some minutes and 2 GB, or given as
+``--tiled FILE`` (and ``--autzen FILE``).
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -29,6 +33,7 @@ SIZE = (1280, 720)
 POINTS = 5_000_000
 NODES = 1_000
 MB = 1 << 20
+AUTZEN = ROOT.parent / "shared" / "data" / "autzen.laz"
 
 
 def cloud(points: int = POINTS) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
@@ -150,9 +155,10 @@ def ours() -> dict[str, float]:
 
 
 def _ours(renderer: Any) -> dict[str, float]:
-    from oniyanma.render import gl
+    from oniyanma.render import gl, look
     from oniyanma.render.arena import ATTRIBUTES
     from oniyanma.render.renderer import PointRenderer
+    from oniyanma.scene.overlays import lens
 
     found: dict[str, float] = {}
     target = gl.Target()
@@ -175,11 +181,13 @@ def _ours(renderer: Any) -> dict[str, float]:
     gpu = renderer._gpu
     page = gpu.arena.pages[0]
     program = next(iter(gpu._programs.values()))
+    rows = look.frame_uniforms(lens(view, SIZE))[0]
+    viewport = look.wide_view(rows, SIZE, renderer.capabilities.max_viewport)[1]
 
     def plain(step: int) -> None:
         gl.check("before the plain draw")
         gpu.front.target.bind(*SIZE)
-        gl.begin_points()
+        gl.begin_points(viewport)
         gl.clear()
         program.use({})
         page.bind()
@@ -187,15 +195,15 @@ def _ours(renderer: Any) -> dict[str, float]:
         gl.end(len(ATTRIBUTES), target.handle)
         gl.finish()
 
-    real, draw = gpu.multi_draw, gl.draw_triangles
-    gl.draw_triangles = lambda count: None
+    renderer._compose = lambda *_: None
     found["pass_ms"], found["plain_ms"] = side_by_side(frame, plain)
-    gl.draw_triangles = draw
+    del renderer._compose
     view.state = replace(view.state, display=replace(view.state.display, edl=True))
     found["edl_ms"] = median_ms(frame)
     view.state = replace(view.state, display=replace(view.state.display, edl=False))
 
     # our own time: the frame with OpenGL's drawing left out, the camera moving
+    real, draw = gpu.multi_draw, gl.draw_triangles
     gpu.multi_draw = lambda firsts, counts: None
     gl.draw_triangles = lambda count: None
     clear = gl.clear
@@ -254,6 +262,126 @@ def _ours(renderer: Any) -> dict[str, float]:
     found["software"] = float(renderer.capabilities.software)
     found["peak_mb"] = peak_mb()
     return found
+
+
+# -- real clouds -------------------------------------------------------------------------------
+
+
+class Orbit:
+    """A session's view, framed by `fitView`, with the camera turned about its target."""
+
+    def __init__(self, view: Any) -> None:
+        self.view, self.state = view, view.state
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.view, name)
+
+    def turn(self, step: int) -> None:
+        camera = self.view.state.camera
+        (x, y, z), (cx, cy, _) = camera.eye, camera.target
+        c, s = np.cos(0.02 * step), np.sin(0.02 * step)
+        eye = (cx + (x - cx) * c - (y - cy) * s, cy + (x - cx) * s + (y - cy) * c, z)
+        self.state = replace(self.view.state, camera=replace(camera, eye=eye))
+
+
+def real(paths: Sequence[str]) -> dict[str, Any]:
+    """Two COPC files as the program shows them when they are opened, frames taken in turns."""
+    from oniyanma.app import Session
+    from oniyanma.render import gl
+    from oniyanma.render.headless import HeadlessRenderer
+
+    renderers = [HeadlessRenderer() for _ in paths]
+    sessions = [Session(viewport=SIZE, allow_read=[Path(path).parent]) for path in paths]
+    try:
+        views = []
+        for session, path in zip(sessions, paths, strict=True):
+            for name, args in (("openCloud", {"path": path}), ("fitView", {})):
+                answer = session.call(name, args)
+                assert answer["ok"], answer
+            session.settle()
+            views.append(Orbit(session.view))
+
+        def frame(which: int, step: int, **options: Any) -> Any:
+            def paint() -> Any:
+                if renderers[which]._target is None:
+                    renderers[which]._target = gl.Target()
+                target = renderers[which]._target
+                target.bind(*SIZE)
+                stats = renderers[which].points.paint(
+                    views[which], SIZE, framebuffer=target.handle, max_upload=None, **options
+                )
+                gl.finish()
+                return stats
+
+            views[which].turn(step)
+            return renderers[which].run(paint)
+
+        def moving(which: int, step: int) -> Any:
+            return frame(which, step, moving=True, frame_budget_ms=50.0)
+
+        points = [frame(which, 0).points for which in (0, 1)]
+        rest = side_by_side(lambda step: frame(0, step), lambda step: frame(1, step), 15)
+        for step in range(8):
+            moving(0, step), moving(1, step)
+        busy = side_by_side(lambda step: moving(0, step), lambda step: moving(1, step), 21)
+        clock = [
+            median_ms(lambda step, w=w: moving(w, step), 15, time.perf_counter) for w in (0, 1)
+        ]
+        totals = [sum(view.cloud_info(c.id).points for c in view.state.clouds) for view in views]
+        return {"totals": totals, "points": points, "rest": rest, "busy": busy, "clock": clock}
+    finally:
+        for each in (*renderers, *sessions):
+            each.close()
+
+
+def real_rows(tiled: str | None, autzen: str | None) -> list[dict[str, Any]]:
+    """Autzen and ten of it, made here where they are not given."""
+    import clouds
+
+    from oniyanma.clouds.index.build import build_copc
+    from oniyanma.clouds.open import open_source
+
+    with tempfile.TemporaryDirectory(prefix="oniyanma-bench-") as temporary:
+        folder = Path(temporary)
+        if not autzen:
+            autzen = str(folder / "autzen.copc.laz")
+            build_copc(open_source(str(AUTZEN)), Path(autzen), memory=2 << 30, workers=2)
+        if not tiled:
+            tiled = str(folder / "tiled.copc.laz")
+            clouds.tiled(AUTZEN, folder / "tiled.laz")
+            build_copc(
+                open_source(str(folder / "tiled.laz")), Path(tiled), memory=2 << 30, workers=2
+            )
+        found = measure("real", sys.executable, autzen, tiled)
+    if found is None:
+        raise SystemExit("the real clouds were not measured")
+    (small, big), (few, many) = found["points"], found["totals"]
+    rows = []
+    for what, (one, ten) in (
+        ("a frame at rest", found["rest"]),
+        ("a moving frame, budget 50 ms", found["busy"]),
+    ):
+        rows.append(
+            row(
+                f"{TILED} {many:,} points / of {few:,}: {what}",
+                f"{ten / one:.2f}× ({ten:.0f} ms / {one:.0f} ms; {big:,} / {small:,} resident)",
+                "1.1×",
+                ten <= 1.1 * one,
+            )
+        )
+    one, ten = found["clock"]
+    rows.append(
+        row(
+            f"{TILED} {many:,} points: moving, by the clock",
+            f"{ten:.0f} ms a frame (of {few:,}: {one:.0f} ms)",
+            "60 ms",
+            ten <= 60.0,
+        )
+    )
+    return rows
+
+
+TILED = "with level of detail, a cloud of"
 
 
 # -- peers -------------------------------------------------------------------------------------
@@ -348,15 +476,15 @@ PEERS: dict[str, tuple[Callable[[], dict[str, float]], float]] = {
 }
 
 
-def measure(name: str, python: str) -> dict[str, float] | None:
-    """A peer in a process of its own; None where it is not installed."""
+def measure(name: str, python: str, *paths: str) -> dict[str, Any] | None:
+    """A measurement in a process of its own; None where it fails (a peer is not installed)."""
     done = subprocess.run(
-        [python, __file__, "--one", name], capture_output=True, text=True, timeout=900
+        [python, __file__, "--one", name, *paths], capture_output=True, text=True, timeout=900
     )
     if done.returncode:
         print(f"{name} could not be measured: {done.stderr.strip().splitlines()[-1:]}")
         return None
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
@@ -371,12 +499,15 @@ def row(
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--one", choices=[*PEERS, "ours"], help=argparse.SUPPRESS)
+    options.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
+    options.add_argument("--tiled", nargs="?", const="", help="106 million points; a COPC of them")
+    options.add_argument("--autzen", help="a COPC of Autzen, for --tiled")
     options.add_argument("--peer-python", help="an interpreter that has pyvista and open3d")
     given = options.parse_args()
     if given.one:
-        found = ours() if given.one == "ours" else PEERS[given.one][0]()
-        print(json.dumps(found))
+        name, *paths = given.one
+        own: dict[str, Callable[[], Any]] = {"ours": ours, "real": lambda: real(paths)}
+        print(json.dumps(own[name]() if name in own else PEERS[name][0]()))
         return
     mine = measure("ours", sys.executable)
     if mine is None:
@@ -434,6 +565,11 @@ def main() -> None:
                 ratio <= aim,
             )
         )
+    if given.tiled is not None:
+        rows += real_rows(given.tiled, given.autzen)
+    elif RESULT.exists():  # what the long run found stays until it is run again
+        old = json.loads(RESULT.read_text("utf-8"))
+        rows += [each for each in old["rows"] if each["what"].startswith(TILED)]
     how = "Mesa's software rasteriser" if mine["software"] else "a graphics card"
     result = {
         "title": "Pictures",
@@ -442,7 +578,9 @@ def main() -> None:
         "notes": [
             f"1280×720, no display, {how}; peers draw the same points 2 pixels wide. Frames are "
             "medians of processor time over all threads, but for the moving one, which is the "
-            f"clock's, on a machine with {os.cpu_count()} processors."
+            f"clock's, on a machine with {os.cpu_count()} processors. The rows of clouds with "
+            "level of detail are from the last run with `--tiled`: two COPC files at the default "
+            "budget, framed whole, everything resident, frames in turns."
         ],
     }
     RESULT.parent.mkdir(exist_ok=True)
