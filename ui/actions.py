@@ -41,7 +41,7 @@ VIEW_KEYS: tuple[tuple[str, str], ...] = (
     ("Enter", "Finish the tool's shape"),
     ("Backspace", "Take the last point back"),
     ("Shift / Alt on finishing", "Add to / take from the selection"),
-    ("W A S D Q E", "Move, in fly mode only; Shift is faster, Esc leaves it"),
+    ("W A S D Q E", "Move in fly mode; Shift faster, Esc leaves"),
     ("Arrows, Shift+arrows", "Move the tool's cross, and move it finely"),
     ("Enter after arrows", "Click at the cross"),
     ("[ and ]", "Step the section back and forth"),

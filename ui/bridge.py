@@ -20,8 +20,11 @@ from oniyanma.scene.hits import places_of_step
 from oniyanma.scene.overlays import decimals_of_value, places_of
 from oniyanma.scene.state import CloudEntry, Event, SceneState
 
+from .glide import Glide
 from .numbers import number
 from .text import tr
+
+JUMPS = ("setCamera", "fitView")  # what a person sees the way of
 
 
 class StateView:
@@ -56,6 +59,7 @@ class Bridge(QObject):
         self.handle = handle
         self.scene = session.scene
         self.registry = session.registry
+        self.glide = Glide(self)
         self.jobs: dict[str, Mapping[str, Any]] = {}  # running ones, as getSession lists them
         self._unsubscribe = handle.subscribe(self._on_job)
         self._dirty = QTimer(self)
@@ -75,11 +79,15 @@ class Bridge(QObject):
 
     @property
     def drawn(self) -> Any:
-        """The view as it can be drawn: without clouds whose files are missing."""
-        if not self.scene.missing:
-            return self.view
-        there = tuple(e for e in self.state.clouds if self.scene.cloud(e.id) is not None)
-        return StateView(self.view, replace(self.state, clouds=there))
+        """The view as it is drawn: without clouds whose files are missing, and while it is on
+        its way to another place, where it has come to."""
+        state = self.state
+        if self.scene.missing:
+            there = tuple(e for e in state.clouds if self.scene.cloud(e.id) is not None)
+            state = replace(state, clouds=there)
+        if self.glide.active:
+            state = replace(state, camera=self.glide.camera(state.camera))
+        return self.view if state is self.state else StateView(self.view, state)
 
     @property
     def state(self) -> Any:
@@ -246,7 +254,10 @@ class Bridge(QObject):
     ) -> Any:
         """Executes a command as this person. Gives the answer, or the job that will have it."""
         args = dict(args or {})
+        shown = self.drawn.state.camera
         result = self.handle.execute(name, args)
+        if name in JUMPS and self.state.clouds:
+            self.glide.begin(shown, self.state.camera)
         if isinstance(result, Mapping):
             self._settle(name, args, result, then)
             return result
@@ -259,6 +270,7 @@ class Bridge(QObject):
         return result if isinstance(result, Mapping) and result.get("ok") else None
 
     def gesture(self, name: str) -> Any:
+        self.glide.stop()
         return self.handle.gesture(name)
 
     def cancel(self, job: str) -> None:
@@ -268,6 +280,7 @@ class Bridge(QObject):
         """Lets go of the scene's signals and timers."""
         self._unsubscribe()
         self._dirty.stop()
+        self.glide.stop()
         self.scene.state_changed.disconnect(self._on_state)
         self.scene.resident_changed.disconnect(self._on_resident)
         self.scene.cloud_changed.disconnect(self._on_resident)

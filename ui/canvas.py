@@ -87,6 +87,7 @@ class Canvas(QOpenGLWidget):
         bridge.state_changed.connect(self._on_state)
         bridge.resident_changed.connect(self._redraw)
         bridge.jobs_changed.connect(self.wake)
+        bridge.glide.stepped.connect(self.moved)
         keeper.changed.connect(self._redraw)
 
     # what others ask
@@ -94,6 +95,10 @@ class Canvas(QOpenGLWidget):
     def lens(self) -> Matrices:
         """The camera's matrices over this picture, in logical pixels."""
         return lens(self.bridge.view, (max(1, self.width()), max(1, self.height())))
+
+    def drawn_lens(self) -> Matrices:
+        """As `lens`, of what is drawn just now: on its way from one view to the next."""
+        return lens(self.bridge.drawn, (max(1, self.width()), max(1, self.height())))
 
     def moved(self) -> None:
         """A gesture changed the live picture: draw it soon, with fewer points if need be."""
@@ -104,7 +109,7 @@ class Canvas(QOpenGLWidget):
 
     @property
     def moving(self) -> bool:
-        return time.monotonic() < self._moving_until
+        return self.bridge.glide.active or time.monotonic() < self._moving_until
 
     def wake(self) -> None:
         """The scene may have something to do: ask it until it has not."""

@@ -92,7 +92,7 @@ class Toast(QFrame):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("toast")
-        column = QVBoxLayout(self)
+        column = self.column = QVBoxLayout(self)
         column.setContentsMargins(14, 8, 8, 8)
         row = QHBoxLayout()
         row.setSpacing(12)
@@ -161,6 +161,7 @@ class Toast(QFrame):
         self.place()
 
     def place(self) -> None:
+        self.column.activate()  # what was shown or hidden just now counts
         self.adjustSize()
         room = room_of(self)
         self.move(
@@ -201,6 +202,7 @@ class ActionBar(QFrame):
             tr("Finer points come with closer looks, and the rule takes them too.")
         )
         row.addWidget(self.count)
+        row.addSpacing(4)
         row.addWidget(self.where)
         row.addSpacing(8)
         self.buttons: list[tuple[QPushButton, QAction, str]] = []

@@ -34,7 +34,7 @@ class KeyButton(QPushButton):
         self.entry = entry
         self.listening = False
         self.setObjectName(f"key.{entry}")
-        self.setMinimumWidth(112)
+        self.setMinimumWidth(160)
         self.clicked.connect(self._listen)
 
     def _listen(self) -> None:
@@ -111,6 +111,7 @@ class KeySheet(QFrame):
             grid = grids[0] if menu in ("File", "Edit", "Select", "Help") else grids[1]
             head = QLabel(tr(menu).upper())
             head.setProperty("role", "section")
+            head.setContentsMargins(0, 12 if grid.count() else 0, 0, 2)
             grid.addWidget(head, grid.rowCount(), 0)
             for entry in entries:
                 label = QLabel(tr(entry.title))
@@ -124,6 +125,7 @@ class KeySheet(QFrame):
                 self._rows.append((tr(entry.title).lower(), [label, button]))
         head = QLabel(tr("In the view").upper())
         head.setProperty("role", "section")
+        head.setContentsMargins(0, 12, 0, 2)
         grids[1].addWidget(head, grids[1].rowCount(), 0)
         for key, does in VIEW_KEYS:
             row = grids[1].rowCount()

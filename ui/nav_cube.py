@@ -42,7 +42,7 @@ class NavCube(QWidget):
 
     def faces(self) -> list[tuple[str, str, float, QPolygonF]]:
         """The faces turned to the person, farthest first: preset, label, facing, outline."""
-        turn = self.canvas.lens().rotation[:3, :3]
+        turn = self.canvas.drawn_lens().rotation[:3, :3]
         turn = turn / np.linalg.norm(turn, axis=1, keepdims=True)
         half = SIZE * 0.27
         middle = SIZE / 2

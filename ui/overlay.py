@@ -67,7 +67,7 @@ class Overlay(QWidget):
         if not view.state.clouds:
             return
         viewport = (max(1, self.width()), max(1, self.height()))
-        lens = self.canvas.lens()
+        lens = self.canvas.drawn_lens()
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             tool = self.canvas.tool

@@ -49,6 +49,7 @@ class Section(QWidget):
         self.head = QToolButton()
         self.head.setText(title)
         self.head.setObjectName(f"section.{key or title}")
+        self.head.setProperty("kind", "section")
         self.head.setCheckable(True)
         self.head.setChecked(open_)
         self.head.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
