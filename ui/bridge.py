@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QObject, QRect, QTimer, Signal
 
-from oniyanma.clouds.model import CloudInfo, Crs, Vec3
+from oniyanma.clouds.model import CloudInfo, Crs, Unit, Vec3
 from oniyanma.scene import history
 from oniyanma.scene.camera import Matrices, corners
 from oniyanma.scene.hits import places_of_step
@@ -23,6 +23,12 @@ from oniyanma.scene.state import CloudEntry, Event, SceneState
 from .glide import Glide
 from .numbers import number
 from .text import tr
+
+
+def _written(unit: Unit) -> str:
+    """A unit as a person writes it."""
+    return {"ftUS": "ft", "deg": "°", "unknown": ""}.get(unit.name, unit.name)
+
 
 JUMPS = ("setCamera", "fitView")  # what a person sees the way of
 
@@ -146,10 +152,12 @@ class Bridge(QObject):
     def unit(self) -> str:
         """The unit of coordinates, as it is written: m, ft, °."""
         crs = self.crs()
-        if crs is None:
-            return ""
-        name = crs.horizontal.name
-        return {"ftUS": "ft", "deg": "°", "unknown": ""}.get(name, name)
+        return "" if crs is None else _written(crs.horizontal)
+
+    def height_unit(self) -> str:
+        """The unit of heights, as it is written; "" where the file names none."""
+        crs = self.crs()
+        return "" if crs is None else _written(crs.vertical)
 
     def display_scale(self) -> Vec3:
         return self.view.display_scale()

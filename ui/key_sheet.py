@@ -34,7 +34,7 @@ class KeyButton(QPushButton):
         self.entry = entry
         self.listening = False
         self.setObjectName(f"key.{entry}")
-        self.setMinimumWidth(160)
+        self.setMinimumWidth(152)
         self.clicked.connect(self._listen)
 
     def _listen(self) -> None:
@@ -130,12 +130,14 @@ class KeySheet(QFrame):
         for key, does in VIEW_KEYS:
             row = grids[1].rowCount()
             label, cap = QLabel(tr(does)), KeyCap(tr(key))
+            label.setWordWrap(True)
             grids[1].addWidget(label, row, 0)
             grids[1].addWidget(cap, row, 1)
             self._rows.append((tr(does).lower(), [label, cap]))
         scroll = QScrollArea()
         scroll.setWidget(inside)
         scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         column = QVBoxLayout(self)
         column.setContentsMargins(24, 16, 24, 16)
         column.addLayout(top)

@@ -638,6 +638,20 @@ def test_the_colour_range_is_dragged_under_its_histogram(town: Any) -> None:
     assert town.state.display.color.range[0] == pytest.approx(low + (high - low) / 4)
 
 
+def test_the_ends_of_the_range_tell_their_unit_and_are_typed_with_or_without(town: Any) -> None:
+    colour = town.window.inspector.colour
+    town.palette("colour by elevation")
+    town.qtbot.waitUntil(lambda: colour.low.text().endswith("m"))
+    for typed in ("52.5", "53 m"):
+        colour.low.setFocus()
+        colour.low.selectAll()
+        town.qtbot.keyClicks(colour.low, typed)
+        town.key(Qt.Key.Key_Return, widget=colour.low)
+        assert town.state.display.color.range[0] == float(typed.split()[0])
+    town.canvas.setFocus()
+    town.qtbot.waitUntil(lambda: colour.low.text() == "53.00\N{NO-BREAK SPACE}m")
+
+
 def test_the_mode_stays_after_an_edit(town: Any) -> None:
     town.palette("colour by elevation")
     lasso(town)

@@ -241,7 +241,19 @@ class ColourBox(QWidget):
         for line, value in ((self.low, low), (self.high, high)):
             if not line.hasFocus():
                 whole = abs(value) >= 1e5
-                line.setText(significant(value) if whole else number(value, min(digits, 3)))
+                unit = self._unit()
+                line.setText(
+                    significant(value, unit) if whole else number(value, min(digits, 3), unit)
+                )
+
+    def _unit(self) -> str:
+        """The unit of the values, where they have one."""
+        heights = self.bridge.state.display.color.mode == "elevation"
+        return str(self.bridge.height_unit()) if heights else ""
+
+    def _value(self, line: QLineEdit) -> float | None:
+        """What was typed, with or without its unit."""
+        return parse_number(line.text().strip().removesuffix(self._unit() or " "))
 
     # changing it
 
@@ -280,7 +292,7 @@ class ColourBox(QWidget):
         for line in (self.low, self.high):
             line.setModified(False)
         try:
-            low, high = parse_number(self.low.text()), parse_number(self.high.text())
+            low, high = self._value(self.low), self._value(self.high)
         except FormError:
             self.refresh()
             return
