@@ -252,6 +252,8 @@ class MeasuresPanel(ListPanel):
                     number(part, decimals_of(step))
                     for part, step in zip(one.points[0], scale, strict=True)
                 )
+                if unit := self.bridge.unit():
+                    text = f"{text}\N{NO-BREAK SPACE}{unit}"
             self.row(
                 one.id,
                 [one.name or tr(one.kind.capitalize()), tr(one.kind.capitalize()), text],

@@ -94,7 +94,8 @@ class PointBox(QWidget):
         cloud = str(answer.get("cloud", ""))
         info = self.bridge.view.cloud_info(cloud)
         for axis, (name, key) in enumerate((("E", "x"), ("N", "y"), ("Z", "z"))):
-            yield name, number(answer[key], decimals_of(info.scale[axis]))
+            unit = self.bridge.height_unit() if key == "z" else self.bridge.unit()
+            yield name, number(answer[key], decimals_of(info.scale[axis]), unit)
         attributes = dict(answer.get("attributes", {}))
         colour = [attributes.pop(name, None) for name in ("red", "green", "blue")]
         for name in sorted(attributes, key=_rank):
