@@ -29,7 +29,7 @@ MODES = {
 MAX_POINT = 48.0  # logical pixels: the largest an adaptive point grows
 SMALL = 3.0  # pixels: up to here a point is as good square as round
 TINY = 2.0  # pixels: up to here a point covers at most two by two
-CLOSING = 1.4  # a point is drawn this much wider than the spacing, so that surfaces close
+CLOSING = 1.8  # times the spacing: as wide as points at random distances need to close a surface
 
 
 @dataclass(frozen=True)
