@@ -22,6 +22,8 @@ class Server(ThreadingHTTPServer):
         self.asked: list[tuple[str, int]] = []  # path, bytes sent
         self.failures = 0  # so many answers are 503 first
         self.short = 0  # so many answers break off half way
+        self.shift = 0  # answers begin so many bytes behind what was asked for
+        self.busy = 503  # the status of failures
 
     @property
     def url(self) -> str:
@@ -39,7 +41,7 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.server.folder / unquote(self.path.split("?")[0]).lstrip("/")
         if self.server.failures:
             self.server.failures -= 1
-            self.send_error(503)
+            self.send_error(self.server.busy)
             return
         if not path.is_file():
             self.send_error(404)
@@ -47,7 +49,8 @@ class _Handler(BaseHTTPRequestHandler):
         data = path.read_bytes()
         asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if asked and self.server.ranges:
-            first, last = int(asked.group(1)), min(int(asked.group(2)), len(data) - 1)
+            first = int(asked.group(1)) + self.server.shift
+            last = min(int(asked.group(2)), len(data) - 1)
             body = data[first : last + 1]
             self.send_response(206 if body else 416)
             self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")

@@ -65,17 +65,54 @@ def test_what_is_not_there_is_refused_with_the_servers_answer() -> None:
         open_source(f"http://127.0.0.1:{port}/a.laz")
 
 
-def test_a_hiccup_of_the_server_is_passed_over() -> None:
+@pytest.mark.parametrize("busy", [429, 503])
+def test_a_hiccup_of_the_server_is_passed_over(tmp_path: Path, busy: int) -> None:
     """Two failures or short answers in a row are tried again; three are said."""
-    path = shared("corpus", "pdal_interesting.las")
-    with serving(path.parent) as server:
-        server.failures = 2
-        reader = RangeReader(f"{server.url}/{path.name}")
+    path = write_las(tmp_path / "a.las", 20_000)
+    with serving(tmp_path) as server:
+        server.failures, server.busy = 2, busy
+        reader = RangeReader(f"{server.url}/a.las")
         server.short = 2
-        assert reader.read_range(0, reader.size) == path.read_bytes()
+        assert reader.read_range(300_000, 90_000) == path.read_bytes()[300_000:390_000]
+        assert server.short == 0  # it was the server that was asked
+        server.short = 3
+        with pytest.raises(CloudError, match="can't be read"):
+            reader.read_range(300_000, 90_000)
         server.failures = 3
-        with pytest.raises(CloudError, match="answered 503"):
-            RangeReader(f"{server.url}/{path.name}")
+        with pytest.raises(CloudError, match=f"answered {busy}"):
+            RangeReader(f"{server.url}/a.las")
+
+
+def test_a_line_that_breaks_off_is_a_refusal_of_the_cloud(tmp_path: Path) -> None:
+    """Whoever reads points gets one sentence, not an error of the library that reads."""
+    write_las(tmp_path / "a.las", 20_000)
+    with serving(tmp_path) as server:
+        source = open_source(f"{server.url}/a.las")
+        server.short = 3
+        with pytest.raises(CloudError, match="can't be read"):
+            read(source)
+        server.short = 9
+        with pytest.raises(CloudError, match="can't be read"):
+            open_source(f"{server.url}/a.las")
+        with pytest.raises(CloudError, match="can't be read"):
+            open_source(f"{server.url}/ept.json")
+
+
+def test_a_server_that_sends_other_bytes_than_asked_for_is_refused(tmp_path: Path) -> None:
+    """Points are never read from the wrong place."""
+    write_las(tmp_path / "a.las", 20_000)
+    with serving(tmp_path) as server:
+        source = open_source(f"{server.url}/a.las")
+        server.shift = 30
+        with pytest.raises(CloudError, match="sends other bytes"):
+            read(source)
+
+
+@pytest.mark.parametrize("address", ["http://[::1/a.laz", "http://", "http://127.0.0.1:99999/a"])
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    """A typing error in an address is answered in a sentence."""
+    with pytest.raises(CloudError, match="check the address"):
+        open_source(address)
 
 
 def test_a_file_that_changes_on_the_server_is_noticed(tmp_path: Path) -> None:

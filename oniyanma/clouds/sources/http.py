@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import requests
+from urllib3.exceptions import HTTPError
 
 from oniyanma.clouds.model import CloudError
 
@@ -17,6 +18,9 @@ CACHED_BLOCKS = 64
 TIMEOUT = (10.0, 60.0)  # seconds to connect, to wait for data
 TRIES = 3
 MAX_DOCUMENT = 64 << 20
+BUSY = frozenset({408, 429})  # answers that another try may better, as any from 500 on may
+# Reading the raw answer raises urllib3's own errors, which requests does not translate.
+FAILURES = (requests.RequestException, HTTPError)
 
 
 def is_url(text: str) -> bool:
@@ -26,7 +30,10 @@ def is_url(text: str) -> bool:
 
 def url_name(url: str) -> str:
     """The last part of a URL's path, for messages."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # such as a [ without its ]
+        return url
     return parts.path.rstrip("/").rsplit("/", 1)[-1] or parts.netloc
 
 
@@ -67,11 +74,11 @@ class RangeReader:
                         self.url, headers=headers, timeout=TIMEOUT, stream=True
                     ) as answer,
                 ):
-                    if answer.status_code >= 500:
+                    if answer.status_code >= 500 or answer.status_code in BUSY:
                         reason = f"the server answered {answer.status_code}"
                         continue
                     return self._body(answer, start, length, probe)
-            except requests.RequestException as error:
+            except FAILURES as error:
                 reason = type(error).__name__
         raise CloudError(
             f"{self.url} can't be read ({reason}): check the address and the connection."
@@ -80,16 +87,22 @@ class RangeReader:
     def _body(self, answer: requests.Response, start: int, length: int, probe: bool) -> bytes:
         if answer.status_code == 416 and probe:
             raise CloudError(f"{self.name} is empty (0 bytes): choose a file with points.")
-        if answer.status_code in (401, 403, 404, 410):
+        if 400 <= answer.status_code < 500 and answer.status_code != 416:
             raise CloudError(
                 f"{self.url} can't be opened (the server answered {answer.status_code}): check "
                 "the address and your rights."
             )
-        total = answer.headers.get("Content-Range", "").rsplit("/", 1)[-1]
+        sent = answer.headers.get("Content-Range", "")
+        total = sent.rsplit("/", 1)[-1]
         if answer.status_code != 206 or not total.isdigit():
             raise CloudError(
                 f"{self.url} is on a server that does not serve ranges (it answered "
                 f"{answer.status_code}): download the file and open it from disk."
+            )
+        if sent.split("-")[0].split()[-1:] != [str(start)]:
+            raise CloudError(
+                f"{self.url} is on a server that sends other bytes ({sent[:60]}) than those from "
+                f"{start:,} on: download the file and open it from disk."
             )
         tag = answer.headers.get("ETag")
         if probe:
@@ -177,7 +190,7 @@ def fetch(url: str) -> bytes:
             if answer.status_code != 200:
                 raise CloudError(f"{url} can't be read (the server answered {answer.status_code}).")
             data = answer.raw.read(MAX_DOCUMENT + 1, decode_content=True)
-    except requests.RequestException as error:
+    except FAILURES as error:
         raise CloudError(
             f"{url} can't be read ({type(error).__name__}): check the address and the connection."
         ) from error
