@@ -21,7 +21,7 @@ from . import theme as themes
 from .bridge import Bridge
 from .crash import CrashHandler
 from .dialogs import Dialogs
-from .numbers import integer
+from .numbers import day_and_clock, integer
 from .settings import Settings
 from .text import tr
 from .window import Window
@@ -117,7 +117,7 @@ def offer_recovery(window: Window) -> None:
         window.notice.add(
             tr(
                 "Unsaved work from {time}: {clouds}, {work}.",
-                time=left.time.replace("T", " ")[:16],
+                time=day_and_clock(left.time),
                 clouds=", ".join(left.clouds) or tr("no cloud"),
                 work=_work_of(left),
             ),

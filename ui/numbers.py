@@ -6,8 +6,9 @@ Only for the screen. Files, commands and answers hold plain numbers.
 from __future__ import annotations
 
 import math
+from datetime import datetime
 
-from PySide6.QtCore import QLocale
+from PySide6.QtCore import QDateTime, QLocale
 
 MISSING = "–"
 
@@ -75,3 +76,24 @@ def significant(value: float | None, unit: str = "", locale: QLocale | None = No
     if float(value).is_integer():
         digits = 0
     return number(value, digits, unit, locale)
+
+
+def clock(moment: str, locale: QLocale | None = None) -> str:
+    """Hours and minutes here of an ISO moment, as the locale writes them; "" of none."""
+    local = _local(moment)
+    brief = QLocale.FormatType.ShortFormat
+    return "" if local is None else (locale or QLocale()).toString(local.time(), brief)
+
+
+def day_and_clock(moment: str, locale: QLocale | None = None) -> str:
+    """Day, hours and minutes here of an ISO moment, as the locale writes them; "" of none."""
+    local = _local(moment)
+    brief = QLocale.FormatType.ShortFormat
+    return "" if local is None else (locale or QLocale()).toString(local, brief)
+
+
+def _local(moment: str) -> QDateTime | None:
+    try:
+        return QDateTime.fromSecsSinceEpoch(round(datetime.fromisoformat(moment).timestamp()))
+    except ValueError:
+        return None

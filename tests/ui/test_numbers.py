@@ -93,3 +93,20 @@ def test_picture_list_and_toast_write_a_value_alike(
         assert told in town.window.toast.text.text()
     finally:
         QLocale.setDefault(before)
+
+
+def test_a_moment_is_told_in_the_clock_of_this_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log keeps UTC; a person reads the clock on the wall, as the locale writes it."""
+    import time
+
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        moment = "2026-12-01T20:05:09.123456+00:00"
+        assert numbers.clock(moment, DE) == "05:05"
+        assert "05:05" in numbers.day_and_clock(moment, DE)
+        assert "02.12" in numbers.day_and_clock(moment, DE)
+        assert numbers.clock("") == numbers.clock("soon") == ""
+    finally:
+        monkeypatch.undo()
+        time.tzset()

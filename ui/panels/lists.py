@@ -13,7 +13,7 @@ from oniyanma.scene import history
 
 from .. import theme as themes
 from ..clipboard import copy_text
-from ..numbers import decimals_of, integer, number, percent
+from ..numbers import clock, decimals_of, integer, number, percent
 from ..text import tr
 from ..values import crs_name
 from .base import KEY, ListPanel
@@ -27,11 +27,6 @@ STATES = {
     "applied": "Applied",
     "reverted": "Reverted",
 }
-
-
-def clock(time: str) -> str:
-    """Hours and minutes of an ISO time, as they stand in it (UTC)."""
-    return time[11:16]
 
 
 class CloudsPanel(ListPanel):
