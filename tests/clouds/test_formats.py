@@ -454,3 +454,64 @@ def test_records_of_other_formats_write_as_las(tmp_path: Path) -> None:
         for record in source.records():
             writer.write_points(record)
     assert laspy.read(tmp_path / "a.las").points.array.tobytes() == points.tobytes()
+
+
+_TABLE = "500000.25 5000000.5 0.75\n500001.25 5000001.5 1.75\n500002.25 5000002.5 2.75\n"
+
+
+@pytest.mark.parametrize("header", ["", "X Y Z\n", "# made by hand\n"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_line_ends_and_encodings_change_no_point(
+    tmp_path: Path, header: str, end: str, encoding: str
+) -> None:
+    """What Windows, old Macs and spreadsheets ("Unicode text") write opens all the same."""
+    path = tmp_path / "a.txt"
+    path.write_bytes((header + _TABLE).replace("\n", end).encode(encoding))
+    info = inspect(path)
+    assert info.points == 3 and codes(info) == {"crs_unknown"}
+    assert info.bounds_min == (500000.25, 5000000.5, 0.75)
+    assert info.bounds_max == (500002.25, 5000002.5, 2.75)
+
+
+@pytest.mark.parametrize("first", ["²", "٣", "9" * 5000, "9" * 25])
+def test_a_first_line_that_only_looks_like_a_count_crashes_nothing(
+    tmp_path: Path, first: str
+) -> None:
+    """A line of digits is a count where it can be one."""
+    try:
+        info = text_info(tmp_path / "a.pts", f"{first}\n1 2 3\n4 5 6\n")
+    except CloudError:
+        return
+    assert (info.points, info.declared_points) == (2, 2)
+
+
+def test_a_pts_of_several_scans_has_the_points_of_all(tmp_path: Path) -> None:
+    """The counts further down are neither points nor rows that don't fit."""
+    info = text_info(tmp_path / "a.pts", "2\n1 2 3 -5\n2 3 4 0\n3\n5 6 7 5\n6 7 8 6\n")
+    assert (info.points, info.declared_points) == (4, 5)
+    assert "rows_skipped" not in codes(info)
+    assert "1 are missing" in message(info, "points_missing")
+
+
+def test_a_pts_of_no_points_is_an_empty_cloud(tmp_path: Path) -> None:
+    """As an empty LAS is."""
+    info = text_info(tmp_path / "a.pts", "0\n")
+    assert info.points == 0 and info.bounds_min is None
+
+
+def test_numbers_in_quotes_and_with_fortran_exponents_are_numbers(tmp_path: Path) -> None:
+    """Spreadsheets quote, old programs write 1.5D2."""
+    info = text_info(tmp_path / "a.csv", '"X","Y","Z"\n"1.5","2","3"\n"2.5","3","4"\n')
+    assert info.bounds_max == (2.5, 3.0, 4.0)
+    info = text_info(tmp_path / "b.xyz", "1.5D2 2.5d1 3\n1.6D2 2.6D1 4\n")
+    assert info.bounds_min == (150.0, 25.0, 3.0)
+
+
+def test_surveyors_letters_name_coordinates_where_nothing_plainer_does(tmp_path: Path) -> None:
+    """E, N and H are east, north and height; beside x, y and z they are columns of their own."""
+    info = text_info(tmp_path / "a.csv", "id,N,E,H\n1,600.5,500.5,10.5\n2,601.5,501.5,11.5\n")
+    assert info.bounds_min == (500.5, 600.5, 10.5)
+    info = text_info(tmp_path / "b.csv", "h,x,y,z\n9,1,2,3\n8,4,5,6\n")
+    assert info.bounds_min == (1.0, 2.0, 3.0)
+    assert "h" in {dim.name for dim in info.dimensions}

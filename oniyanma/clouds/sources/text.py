@@ -6,23 +6,32 @@ computer's locale plays no part.
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
 
 from oniyanma.clouds.checks import counted
 from oniyanma.clouds.model import UNKNOWN_CRS, CloudError, CloudWarning
-from oniyanma.clouds.sources.columns import Block, ColumnSource, known_crs, name_columns
+from oniyanma.clouds.sources.columns import (
+    Block,
+    ColumnSource,
+    known_crs,
+    name_columns,
+    standard_name,
+)
 
 BLOCK_BYTES = 4 << 20
 LINE_LIMIT = 1 << 20
+HEAD = 256 << 10
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I)
 _COMMA_NUMBER = re.compile(r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?")
+_COUNT = re.compile(r"[0-9]{1,15}")  # of points, alone on a line
 _COMMENTS = ("#", "//", "%", "!")
 # Columns of a file that names none, by their number; more become extra ones.
 _GUESSES = {
@@ -37,10 +46,26 @@ def split_line(line: str, separator: str | None) -> list[str]:
     """The fields of ``line``; separator None is any run of blanks."""
     if separator is None:
         return line.split()
-    fields = [item.strip() for item in line.split(separator)]
+    fields = [item.strip().strip('"') for item in line.split(separator)]
     if fields and fields[-1] == "":
         fields.pop()
     return fields
+
+
+def _value(text: str) -> float:
+    """A number; Fortran marks the exponent of a double with D."""
+    return float(text.lower().replace("d", "e", 1))
+
+
+def _encoding(head: bytes) -> str:
+    """How a text that begins with ``head`` is written: a mark says so, else UTF-8 if it can be."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8-sig"
 
 
 def is_number(text: str, decimal_comma: bool = False) -> bool:
@@ -62,20 +87,24 @@ class TextReader:
         self.declared: int | None = None
         self.facts: dict[str, Any] = {}
         with path.open("rb") as stream:
-            head = stream.read(256 << 10)
+            head = stream.read(HEAD)
         if not head:
             raise CloudError(f"{path.name} is empty (0 bytes): choose a file with points.")
-        if b"\0" in head[:4096]:
+        self._encoding = _encoding(head)
+        if b"\0" in head[:4096] and not self._encoding.startswith("utf-16"):
             raise CloudError(
                 f"{path.name} is no text: it has a zero byte at {head.index(0)}; check that the "
                 "right file was chosen."
             )
-        self._encoding = "utf-8-sig" if head.startswith(b"\xef\xbb\xbf") else "utf-8"
-        lines = head.decode(self._encoding, "replace").splitlines()
-        if len(head) == 256 << 10:
+        with self._open() as stream:
+            text = stream.read(HEAD)
+        lines = text.split("\n")
+        if len(text) == HEAD:
             lines = lines[:-1]
         self._skip = 0  # lines before the first row
+        self._more = 0  # points promised by counts further down
         self._find_layout(lines, options)
+        self._count = self.declared
         self.crs, said = known_crs(UNKNOWN_CRS, path)
         self.warnings += said
         self.columns: dict[str, np.dtype[Any]] = {}
@@ -94,11 +123,12 @@ class TextReader:
         if not rows:
             raise CloudError(f"{self._path.name} holds no line with numbers.")
         number, first = rows[0]
-        if first.isdigit() and len(rows) > 1:  # PTS: the count stands alone on the first line
+        counted_first = _COUNT.fullmatch(first) is not None
+        if counted_first and len(rows) > 1:  # PTS: the count stands alone on the first line
             self.declared = int(first)
             rows = rows[1:]
             number, first = rows[0]
-        elif first.isdigit():
+        elif counted_first:
             self.declared = int(first)
             self._names, self._separator, self._comma = ["x", "y", "z"], None, False
             self._skip = number + 1
@@ -124,10 +154,12 @@ class TextReader:
         usual = max(set(widths), key=widths.count)
         if header is None and comments:
             named = split_line(comments[-1].lstrip("#/%! "), self._separator)
-            if len(named) == usual and not any(is_number(item) for item in named):
-                header = [item.strip("\"' ") for item in named]
+            named = _surveyed([item.strip("\"' ") for item in named])
+            if len(named) == usual and set("xyz") <= {standard_name(item) for item in named}:
+                header = named
         given = options.get("columns")
         names = list(given) if given else header or _guess(usual, body, self._separator)
+        names = _surveyed(names)
         if len(names) < 3:
             raise CloudError(
                 f"{self._path.name} has {len(names)} columns in line {self._skip + 1}; "
@@ -136,21 +168,25 @@ class TextReader:
         self._names = name_columns(names, self._path.name)
         self._width = len(self._names)
 
+    def _open(self) -> TextIO:
+        """The text; any of the three kinds of line end is a plain one."""
+        return self._path.open(encoding=self._encoding, errors="replace")
+
     def blocks(self) -> Iterator[Block]:
         """The rows as columns, some megabytes of text at a time."""
         skipped = [0, 0]  # rows left out, line of the first
+        self._more = 0
         line = self._skip
-        with self._path.open("rb") as stream:
+        with self._open() as stream:
             for _ in range(self._skip):
                 _read_line(stream, self._path.name)
-            while text := _read_block(stream, self._path.name):
-                rows = text.decode("utf-8", "replace")
-                if line == 0:
-                    rows = rows.removeprefix("\ufeff")
+            while rows := _read_block(stream, self._path.name):
                 table = self._parse(rows, line, skipped)
                 line += rows.count("\n")
                 if len(table):
                     yield self._block(table)
+        if self._count is not None:
+            self.declared = self._count + self._more
         if skipped[0]:
             self.warnings = [w for w in self.warnings if w.code != "rows_skipped"]
             self.warnings.append(
@@ -177,10 +213,13 @@ class TextReader:
             if not row.strip() or row.lstrip().startswith(_COMMENTS):
                 continue
             fields = split_line(row.strip(), self._separator)
+            if _COUNT.fullmatch(row.strip()) and self._count is not None:
+                self._more += int(row)  # PTS: the count of a further scan
+                continue
             try:
                 if len(fields) != self._width:
                     raise ValueError
-                rows.append([float(item) for item in fields])
+                rows.append([_value(item) for item in fields])
             except ValueError:
                 skipped[0] += 1
                 skipped[1] = skipped[1] or line + offset + 1
@@ -204,6 +243,17 @@ def _guess(count: int, lines: list[str], separator: str | None) -> list[str]:
             if any(item.startswith("-") for item in fields):
                 return [{"red": "nx", "green": "ny", "blue": "nz"}.get(n, n) for n in names]
     return names
+
+
+def _surveyed(names: list[str]) -> list[str]:
+    """E, N and H are x, y and z where no column has a plainer name for one of these."""
+    short = {"e": "x", "n": "y", "h": "z"}
+    low = [name.lower() for name in names]
+    free = {axis for axis in "xyz" if not any(standard_name(name) == axis for name in names)}
+    wanted = [short.get(name) if low.count(name) == 1 else None for name in low]
+    if "x" not in free or "y" not in free or not {"x", "y"} <= set(wanted):
+        return names
+    return [axis if axis in free else name for name, axis in zip(names, wanted, strict=True)]
 
 
 def _find_separator(lines: list[str]) -> str | None:
@@ -231,17 +281,17 @@ def _decimal_comma(lines: list[str], separator: str | None) -> bool:
     )
 
 
-def _read_line(stream: BinaryIO, name: str) -> bytes:
+def _read_line(stream: TextIO, name: str) -> str:
     line = stream.readline(LINE_LIMIT)
     if len(line) == LINE_LIMIT:
-        raise CloudError(f"{name} has a line of more than {LINE_LIMIT:,} bytes: it is no table.")
+        raise CloudError(f"{name} has a line of more than {LINE_LIMIT:,} letters: it is no table.")
     return line
 
 
-def _read_block(stream: BinaryIO, name: str) -> bytes:
+def _read_block(stream: TextIO, name: str) -> str:
     """Some megabytes of whole lines."""
     text = stream.read(BLOCK_BYTES)
-    return text + _read_line(stream, name) if text and not text.endswith(b"\n") else text
+    return text + _read_line(stream, name) if text and not text.endswith("\n") else text
 
 
 def open_text(path: Path, options: Mapping[str, Any]) -> ColumnSource:
@@ -250,6 +300,6 @@ def open_text(path: Path, options: Mapping[str, Any]) -> ColumnSource:
     with path.open("rb") as stream:
         head = stream.read(4096)
     source = ColumnSource(str(path), path.stat().st_size, head, reader)
-    if source.info.points == 0 and not reader.declared:
+    if source.info.points == 0 and reader.declared is None:
         raise CloudError(f"{path.name} holds no row of {reader._width} numbers.")
     return source
