@@ -51,6 +51,8 @@ class Docks:
         dock.setObjectName(f"dock.{name}")
         dock.setWidget(widget)
         dock.toggleViewAction().setObjectName(f"panel.{name}.toggle")
+        # a panel behind another tab is not seen: the keyboard must not get lost in it
+        dock.visibilityChanged.connect(widget.setEnabled)
         if name != RIGHT:
             grip = Grip(dock, self.keeper)
             dock.setTitleBarWidget(grip)
@@ -74,6 +76,7 @@ class Docks:
         dock = self.all[name]
         dock.show()
         dock.raise_()
+        dock.widget().setEnabled(True)
         first = next((w for w in dock.widget().findChildren(QWidget) if can_focus(w)), None)
         if first is not None:
             first.setFocus(Qt.FocusReason.OtherFocusReason)

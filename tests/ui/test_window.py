@@ -797,6 +797,33 @@ def test_empty_panels_teach(town: Any) -> None:
         assert len(panel.hint.text()) > 20
 
 
+def test_tab_reaches_all_that_is_seen_and_nothing_that_is_not(town: Any) -> None:
+    window = town.window
+    lasso(town)
+    window.docks["clouds"].raise_()
+    town.qtbot.waitUntil(window.panels["clouds"].tree.isVisible)
+    town.qtbot.waitUntil(lambda: not window.panels["log"].isEnabled())
+    town.canvas.setFocus()
+    reached: list[QWidget] = []
+    for _ in range(120):
+        reached.append(QApplication.focusWidget())
+        town.key(Qt.Key.Key_Tab)
+        if town.canvas.hasFocus():
+            break
+    assert town.canvas.hasFocus()  # it comes round
+    assert all(not widget.visibleRegion().isEmpty() for widget in reached if widget.height() > 0)
+    missed = [
+        widget.objectName() or type(widget).__name__
+        for kind in (QAbstractButton, QLineEdit, QSlider, QComboBox)
+        for widget in window.findChildren(kind)
+        if widget.isVisible()
+        and widget.isEnabled()
+        and widget not in reached
+        and not widget.objectName().startswith("qt_")
+    ]
+    assert missed == []
+
+
 def test_everything_that_can_be_used_has_a_name_for_screen_readers(town: Any) -> None:
     nameless = []
     for kind in (QAbstractButton, QLineEdit, QSlider, QComboBox):

@@ -196,6 +196,7 @@ class Inspector(QScrollArea):
     def __init__(self, bridge: Any, keeper: themes.ThemeKeeper) -> None:
         super().__init__()
         self.setObjectName("inspector")
+        self.setAccessibleName(tr("Inspector"))
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumWidth(288)
