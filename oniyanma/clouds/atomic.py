@@ -9,6 +9,11 @@ from types import TracebackType
 from typing import BinaryIO
 
 
+def part_of(path: Path, pid: int) -> Path:
+    """The name under which process ``pid`` writes ``path`` where it needs one."""
+    return path.with_name(f".{path.name}.{pid}.part")
+
+
 class AtomicFile:
     """A file written beside ``path`` and put in its place by `commit`.
 
@@ -19,7 +24,7 @@ class AtomicFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._part = path.parent / f".{path.name}.{os.getpid()}.part"
+        self._part = part_of(path, os.getpid())
         self._named = False
         self._done = False
         self.file: BinaryIO

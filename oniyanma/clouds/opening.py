@@ -94,19 +94,32 @@ class Opener:
         self._inline = inline
         self._lock = threading.Lock()
         self._standby: Indexer | None = None
+        self._jobs: dict[int, IndexJob] = {}  # by the serial of clouds nobody has adopted yet
+        self._closed = False
 
     def warm(self) -> None:
         """Has an indexing process stand by for the next cloud."""
         with self._lock:
-            if self._standby is None and not self._inline:
+            if self._standby is None and not self._inline and not self._closed:
                 self._standby = Indexer()
 
     def close(self) -> None:
-        """Ends the process that stands by."""
+        """Ends the process that stands by and what openings that nobody waits for have begun."""
         with self._lock:
+            self._closed = True
             standby, self._standby = self._standby, None
+            jobs = list(self._jobs.values())
+            self._jobs.clear()
         if standby is not None:
             standby.close()
+        for job in jobs:
+            job.close()
+            job.coarse.unlink(missing_ok=True)
+
+    def adopted(self, cloud: Cloud) -> None:
+        """From now on somebody else closes what indexes ``cloud``."""
+        with self._lock:
+            self._jobs.pop(cloud.serial, None)
 
     @property
     def processes(self) -> list[int]:
@@ -168,9 +181,14 @@ class Opener:
         request = IndexRequest(
             path, options, place, self._memory_limit, sample=0 if here else SAMPLE_POINTS
         )
-        job = IndexJob(request, report, None if self._inline else self._indexer())
+        job = self._job(request, report, serial)
         if first is None:
-            first = job.sample() or _sample(source)  # the indexer ended: its report says why
+            first = job.sample()
+        if self._closed:
+            job.close()
+            raise _gone(path)
+        if first is None:
+            first = _sample(source)  # the indexer ended: its report says why
         return Cloud(
             id,
             path,
@@ -184,11 +202,22 @@ class Opener:
             **same,
         )
 
-    def _indexer(self) -> Indexer:
-        """The process that stood by, or a new one."""
+    def _job(
+        self, request: IndexRequest, report: Callable[[IndexReport], None], serial: int
+    ) -> IndexJob:
+        """The indexing of a cloud, by the process that stood by or a new one."""
         with self._lock:
+            if self._closed:
+                raise _gone(request.path)
             indexer, self._standby = self._standby, None
-        return indexer or Indexer()
+            if not self._inline:
+                indexer = indexer or Indexer()
+            job = self._jobs[serial] = IndexJob(request, report, indexer)
+            return job
+
+
+def _gone(path: str) -> CloudError:
+    return CloudError(f"{path} was not opened: the program is closing; open it again.")
 
 
 def _sample(source: Source) -> Sample:

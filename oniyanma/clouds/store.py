@@ -17,7 +17,7 @@ from typing import Any
 
 from oniyanma.clouds import cache
 from oniyanma.clouds.copc import CopcFile, open_copc
-from oniyanma.clouds.index.job import IndexReport, coarse_place
+from oniyanma.clouds.index.job import IndexReport
 from oniyanma.clouds.model import CloudError, NodeFailed, NodeId, NodeKey, NodePoints
 from oniyanma.clouds.nodecache import NodeCache
 from oniyanma.clouds.opening import SMALL_CLOUD, Cloud, Opener, warned
@@ -107,6 +107,7 @@ class CloudStore:
             self.let_go(cloud)
             raise CloudError(f"a cloud with the id {cloud.id} is already open; close it first.")
         self._clouds[cloud.id] = cloud
+        self._opener.adopted(cloud)
         self._coming.discard(cloud.serial)
         for report in self._early.pop(cloud.serial, ()):
             self._post((cloud.serial, report))
@@ -115,8 +116,11 @@ class CloudStore:
         """Stops what a prepared cloud began that nobody adopts."""
         self._coming.discard(cloud.serial)
         self._early.pop(cloud.serial, None)
+        self._opener.adopted(cloud)
         if cloud.job is not None:
             cloud.job.close()
+            cloud.coarse = cloud.job.coarse
+        _drop_coarse(cloud)
 
     def close_cloud(self, id: str) -> None:
         """Forgets a cloud and stops its indexing. An unknown id is no error."""
@@ -125,7 +129,7 @@ class CloudStore:
             return
         if cloud.job is not None:
             cloud.job.close()
-            cloud.coarse = coarse_place(cloud.job.place)
+            cloud.coarse = cloud.job.coarse
         _drop_coarse(cloud)
         self._nodes.drop_cloud(id)
         self._forget(id)

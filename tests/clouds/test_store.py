@@ -15,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oniyanma.clouds import cache
+from oniyanma.clouds.atomic import part_of
 from oniyanma.clouds.copc import ENTRY, open_copc
 from oniyanma.clouds.index.build import build_copc
+from oniyanma.clouds.index.job import IndexJob, Sample
 from oniyanma.clouds.model import CloudError, NodeFailed, NodeId, NodeKey, NodePoints
 from oniyanma.clouds.nodecache import NodeCache, node_bytes
 from oniyanma.clouds.open import open_source
@@ -168,6 +170,76 @@ def test_a_process_stands_by_for_the_next_cloud_and_ends_with_the_store(ground, 
     store.close()
     assert store.processes == []
     assert not any(psutil.pid_exists(pid) for pid in {*before, *after})
+
+
+def test_closing_ends_an_opening_that_nobody_has_adopted(ground, tmp_path, monkeypatch):
+    """A window closed while a file opens leaves no process that goes on indexing it."""
+    waiting, told = threading.Event(), []
+    sample = IndexJob.sample
+
+    def slow(job: IndexJob) -> Sample | None:
+        indexers.append(job.pid)
+        waiting.set()
+        job.sample_wait.wait(60)  # type: ignore[attr-defined]
+        return sample(job)
+
+    indexers: list[int | None] = []
+    go_on = threading.Event()
+    monkeypatch.setattr(IndexJob, "sample_wait", go_on, raising=False)
+    monkeypatch.setattr(IndexJob, "sample", slow)
+    store = CloudStore(cache_dir=tmp_path / "cache", small_cloud=1000)
+
+    def prepare() -> None:
+        try:
+            store.prepare(str(ground), id="a")
+        except CloudError as error:
+            told.append(str(error))
+
+    thread = threading.Thread(target=prepare)
+    thread.start()
+    assert waiting.wait(60)
+    store.close()
+    assert not any(pid is not None and psutil.pid_exists(pid) for pid in indexers)
+    go_on.set()
+    thread.join(60)
+    assert len(told) == 1 and "the program is closing" in told[0]
+    with pytest.raises(CloudError, match="the program is closing"):
+        store._opener.open(str(ground), "b", {}, 99, lambda report: None)
+
+
+def test_a_prepared_cloud_ends_with_the_store_that_never_adopted_it(ground, tmp_path):
+    store = CloudStore(cache_dir=tmp_path / "cache", small_cloud=1000)
+    cloud = store.prepare(str(ground), id="a")
+    assert cloud.job is not None and cloud.job.pid is not None
+    pid = cloud.job.pid
+    store.close()
+    assert not psutil.pid_exists(pid)
+
+
+def test_two_programs_that_index_one_cloud_leave_each_others_files_alone(
+    ground, tmp_path, monkeypatch
+):
+    """The second one's end must not take the sample that the first one shows, nor its index."""
+    stores = [CloudStore(cache_dir=tmp_path / "cache", small_cloud=1000) for _ in range(2)]
+    clouds = [store.open(str(ground), id="a") for store in stores]
+    jobs = [cloud.job for cloud in clouds]
+    assert jobs[0] is not None and jobs[1] is not None and jobs[0].place == jobs[1].place
+    shown = [job.coarse for job in jobs if job is not None]
+    for index, place in enumerate(shown):
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(b"shown")
+        part_of(jobs[index].place, jobs[index].pid).write_bytes(b"being written")
+    assert shown[0] != shown[1]
+    stores[1].close()
+    assert shown[0].exists() and not shown[1].exists()
+    assert part_of(jobs[0].place, jobs[0].pid).exists()
+    assert not part_of(jobs[1].place, jobs[1].pid).exists()
+    shown[0].unlink()
+    finish_indexing(stores[0], clouds[0])
+    assert clouds[0].state == "ready"
+    assert sum(len(n.xyz) for n in load(stores[0], everything(clouds[0]))) == 150_000
+    stores[0].close()
+    assert [p.name for p in (tmp_path / "cache").iterdir() if p.name.startswith(".")] == []
 
 
 def test_a_large_cloud_grows_finer_before_its_tree_is_there(inline, ground, tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 
+from oniyanma.clouds.atomic import part_of
 from oniyanma.clouds.index.facts import read_facts
 from oniyanma.clouds.memtree import MemoryTree
 from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning
@@ -104,6 +105,11 @@ class IndexJob:
         """The process id of the indexer."""
         return None if self._indexer is None else self._indexer.pid
 
+    @property
+    def coarse(self) -> Path:
+        """Where the finer sample lies once there is one."""
+        return coarse_place(self.place, self.pid or os.getpid())
+
     def sample(self) -> Sample | None:
         """Waits for the sample that was asked for; None when the indexer ended without one."""
         self._sampled.wait()
@@ -148,7 +154,7 @@ class IndexJob:
             reason = "cancelled" if self._cancelled else self._ended()
             self._report(IndexReport("failed", reason=reason))
         finally:
-            _remove_parts(self.place)
+            _remove_parts(self.place, self._indexer.pid)
             self._indexer.close()
             self._sampled.set()
 
@@ -198,15 +204,17 @@ def _vec(values: list[float] | None) -> tuple[float, float, float] | None:
     return None if values is None else (values[0], values[1], values[2])
 
 
-def coarse_place(place: Path) -> Path:
-    """Where the finer sample of an index at ``place`` lies as long as it is shown."""
-    return place.with_name(f".{place.name}.coarse.part")
+def coarse_place(place: Path, pid: int) -> Path:
+    """Where process ``pid`` puts the finer sample of an index at ``place`` as long as it is shown.
+
+    Another program may be indexing the same cloud: nobody touches the files of another.
+    """
+    return place.with_name(f".{place.name}.{pid}.coarse.part")
 
 
-def _remove_parts(place: Path, coarse: bool = False) -> None:
-    for part in place.parent.glob(f".{place.name}.*.part"):
-        if part == coarse_place(place) and not coarse:
-            continue
+def _remove_parts(place: Path, pid: int, coarse: bool = False) -> None:
+    shown = coarse_place(place, pid)
+    for part in [part_of(place, pid), part_of(shown, pid), *([shown] if coarse else [])]:
         try:
             part.unlink(missing_ok=True)
         except OSError:
@@ -237,7 +245,7 @@ def _run(request: IndexRequest, report: Reporter, inline: bool) -> IndexReport:
             workers=0 if inline else 2,
             facts=facts_of,
             coarse=(
-                coarse_place(place),
+                coarse_place(place, os.getpid()),
                 lambda path: report(IndexReport("running", 0.5, "building", coarse=str(path))),
             ),
         )
@@ -267,7 +275,7 @@ def main() -> int:
 
     def watch() -> None:
         source.read(1)  # nothing more ever comes: this returns when the parent is gone
-        _remove_parts(request.place, coarse=True)
+        _remove_parts(request.place, os.getpid(), coarse=True)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
