@@ -116,9 +116,13 @@ class Hand:
                 and not self.window.canvas.moving
             )
         )
-        self.window.canvas.repaint()
+        canvas = self.window.canvas
+        canvas.repaint()
         start = time.monotonic()
-        self.wait(lambda: time.monotonic() - start > 0.4)
+        # without a graphics card a large picture is drawn in parts: until the last one
+        self.wait(
+            lambda: time.monotonic() - start > 0.4 and not (canvas.stats and canvas.stats.again)
+        )
 
     def key(self, name: str, *modifiers: str) -> None:
         from PySide6.QtCore import Qt
