@@ -71,8 +71,19 @@ class Cloud:
         return frozenset() if tree is None else tree.format.names
 
     def source(self) -> Source:
-        """The original file at full resolution. Raises `CloudError` when it has gone."""
-        return open_source(self.path, options=self.options or None)
+        """The original file at full resolution.
+
+        Raises `CloudError` when it has gone or another lies in its place: edits and coordinates
+        on screen are of the one that was opened.
+        """
+        source = open_source(self.path, options=self.options or None)
+        if _print_of(source.info) != _print_of(self.info):
+            source.close()
+            raise CloudError(
+                f"{self.info.name} has been replaced or changed since it was opened: put the "
+                "original back, or close the cloud and open it again."
+            )
+        return source
 
     def cancel(self) -> None:
         """Stops indexing; the coarse sample stays on screen."""
@@ -214,6 +225,11 @@ class Opener:
                 indexer = indexer or Indexer()
             job = self._jobs[serial] = IndexJob(request, report, indexer)
             return job
+
+
+def _print_of(info: CloudInfo) -> tuple[object, ...]:
+    """What another file in the place of this one would hardly share."""
+    return info.header_hash, info.extra.get("fileSize"), info.extra.get("tiles")
 
 
 def _gone(path: str) -> CloudError:

@@ -475,6 +475,20 @@ def test_a_file_that_was_replaced_is_read_anew_when_opened_again(store, copc, tm
     assert np.array_equal(sorted_rows(xyz_of(nodes)), sorted_rows(truth))
 
 
+@pytest.mark.parametrize("points", [800, 5000])
+def test_another_file_in_the_place_of_the_original_is_never_taken_for_it(inline, tmp_path, points):
+    """Edits of one survey must not be written into the points of another."""
+    path = write_las(tmp_path / "a.las", terrain(points))
+    cloud = inline.open(str(path), id="a")
+    assert cloud.source().info.points == points
+    write_las(path, terrain(points, seed=2))  # as many points, as many bytes
+    with pytest.raises(CloudError, match="replaced or changed since it was opened"):
+        cloud.source()
+    path.unlink()
+    with pytest.raises(CloudError, match="check the path"):
+        cloud.source()
+
+
 def test_the_original_is_streamed_at_full_resolution(inline, ground):
     cloud = inline.open(str(ground), id="a")
     assert sum(len(chunk) for chunk in cloud.source().records()) == 150_000
