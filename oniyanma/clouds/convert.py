@@ -85,12 +85,12 @@ class _Bar:
 def convert_main(argv: Sequence[str]) -> int:
     """Converts as ``argv`` says; 0 when written, 3 when refused, 130 when interrupted."""
     options = _parser().parse_args(list(argv))
-    stop = threading.Event()
+    stop = _Stop()
     bar = _Bar(options.quiet)
     with _interrupts(stop):
         try:
             result = _convert(options, stop, bar)
-        except Cancelled:
+        except (Cancelled, KeyboardInterrupt):
             bar.end()
             sys.stderr.write("oniyanma: cancelled; nothing was written\n")
             return INTERRUPTED
@@ -107,11 +107,12 @@ def convert_main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _convert(options: argparse.Namespace, stop: threading.Event, bar: _Bar) -> ExportResult:
+def _convert(options: argparse.Namespace, stop: _Stop, bar: _Bar) -> ExportResult:
     sources: list[Source] = []
     try:
         for path in options.source:
             sources.append(open_source(path))
+        stop.gently()
         return export(
             sources,
             Path(options.target),
@@ -127,14 +128,34 @@ def _convert(options: argparse.Namespace, stop: threading.Event, bar: _Bar) -> E
             source.close()
 
 
+class _Stop:
+    """What an interrupt does: it ends opening at once, and asks writing to stop and clean up."""
+
+    def __init__(self) -> None:
+        self._asked = threading.Event()
+        self._gently = False
+        self.is_set = self._asked.is_set
+
+    def gently(self) -> None:
+        """From now on something may have to be cleaned up. Raises KeyboardInterrupt if asked."""
+        self._gently = True
+        if self._asked.is_set():
+            raise KeyboardInterrupt
+
+    def __call__(self, *_: object) -> None:
+        self._asked.set()
+        if not self._gently:  # a large text is read to its end on opening
+            raise KeyboardInterrupt
+
+
 @contextlib.contextmanager
-def _interrupts(stop: threading.Event) -> Any:
-    """While converting, an interrupt asks to stop, so that everything is cleaned up."""
+def _interrupts(stop: _Stop) -> Any:
+    """While converting, interrupts go to ``stop``."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     kinds = [signal.SIGINT, signal.SIGTERM]
-    before = [signal.signal(kind, lambda *_: stop.set()) for kind in kinds]
+    before = [signal.signal(kind, stop) for kind in kinds]
     try:
         yield
     finally:

@@ -87,3 +87,37 @@ def test_an_interrupt_or_a_kill_leaves_no_file_and_no_process(tmp_path, how):
     assert not alive and os.listdir(tmp_path) == ["a.las"]
     if how == "SIGINT":
         assert running.returncode == 130 and told == b"oniyanma: cancelled; nothing was written\n"
+
+
+OPENING = """
+import os, signal, sys
+from oniyanma.clouds import convert
+from oniyanma.clouds.sources.text import TextReader
+
+def blocks(self):
+    os.kill(os.getpid(), signal.{})
+    while True:  # a text that never ends
+        yield {{name: self._numbers for name in "xyz"}}
+
+import numpy
+TextReader._numbers = numpy.zeros(10)
+TextReader.blocks = blocks
+sys.exit(convert.convert_main({}))
+"""
+
+
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM"])
+def test_an_interrupt_while_a_large_text_is_looked_through_ends_at_once(tmp_path, how):
+    """Opening reads a text to its end; nobody waits for that who wants to stop."""
+    text = tmp_path / "a.xyz"
+    text.write_text("1 2 3\n4 5 6\n")
+    arguments = [str(text), str(tmp_path / "b.las")]
+    done = subprocess.run(
+        [sys.executable, "-c", OPENING.format(how, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, b"oniyanma: cancelled; nothing was written\n")
+    assert os.listdir(tmp_path) == ["a.xyz"]
