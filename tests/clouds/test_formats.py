@@ -515,3 +515,37 @@ def test_surveyors_letters_name_coordinates_where_nothing_plainer_does(tmp_path:
     info = text_info(tmp_path / "b.csv", "h,x,y,z\n9,1,2,3\n8,4,5,6\n")
     assert info.bounds_min == (1.0, 2.0, 3.0)
     assert "h" in {dim.name for dim in info.dimensions}
+
+
+_PTX = "{count}\n1\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n1 0 0 0\n0 1 0 0\n0 0 1 0\n{move} 0 0 1\n"
+
+
+def _scan(move: int, rows: list[str]) -> str:
+    return _PTX.format(count=len(rows), move=move) + "".join(f"{row}\n" for row in rows)
+
+
+@settings(max_examples=40, deadline=None)
+@given(widths=st.lists(st.sampled_from([3, 4, 7]), min_size=1, max_size=4), empty=st.booleans())
+def test_ptx_scans_may_have_different_columns(
+    tmp_path_factory: pytest.TempPathFactory, widths: list[int], empty: bool
+) -> None:
+    """Some with colour, some without, one without any point: each keeps what it has."""
+    row = ["1", "2", "3", "0.5", "10", "20", "30"]
+    scans = [_scan(100 * i, [" ".join(row[:w])] * 2) for i, w in enumerate(widths)]
+    path = tmp_path_factory.mktemp("ptx") / "a.ptx"
+    path.write_text((_scan(0, []) if empty else "") + "".join(scans))
+    source = open_source(path)
+    points = read(source)
+    assert len(points) == source.info.declared_points == 2 * len(widths)
+    assert world(source, points)[::2, 0].tolist() == [100.0 * i + 1 for i in range(len(widths))]
+    if 7 in widths:
+        assert points["blue"][::2].tolist() == [30 if w == 7 else 0 for w in widths]
+    assert "points_missing" not in codes(source.info)
+
+
+def test_a_ptx_cut_short_says_how_many_points_it_promised(tmp_path: Path) -> None:
+    """Rays without a hit are not among them."""
+    text = _scan(0, ["1 1 1", "0 0 0", "2 1 1", "3 1 1"])
+    info = text_info(tmp_path / "a.ptx", text[: -len("3 1 1\n")])
+    assert (info.points, info.declared_points) == (2, 3)
+    assert "points_missing" in codes(info)

@@ -30,15 +30,13 @@ class PtxReader:
         self.declared: int | None = None
         self.crs, said = known_crs(UNKNOWN_CRS, path)
         self.warnings += said
+        self.columns: dict[str, np.dtype[Any]] = {}  # grows with what the scans have
         with path.open("rb") as stream:
             header = self._header(stream, 1)
-            row = self._line(stream).split()
-        if header is None:
-            raise CloudError(f"{path.name} is empty: a PTX begins with its number of columns.")
-        if row and len(row) not in _WIDTHS:
-            raise CloudError(f"{path.name} has {len(row)} numbers a point; PTX has 3, 4 or 7.")
-        attributes = _WIDTHS[len(row)] if row else ()
-        self.columns: dict[str, np.dtype[Any]] = {name: np.dtype(np.float64) for name in attributes}
+            if header is None:
+                raise CloudError(f"{path.name} is empty: a PTX begins with its number of columns.")
+            if header[0]:
+                self._names(stream, 1)
 
     def _line(self, stream: BinaryIO) -> bytes:
         line = stream.readline(LINE_LIMIT)
@@ -66,6 +64,20 @@ class PtxReader:
             ) from error
         return columns * rows, matrix
 
+    def _names(self, stream: BinaryIO, scan: int) -> tuple[str, ...]:
+        """What the points of the scan that begins here have besides x, y and z."""
+        at = stream.tell()
+        width = len(self._line(stream).split())
+        stream.seek(at)
+        if width and width not in _WIDTHS:
+            raise CloudError(
+                f"{self._path.name} has {width} numbers a point in scan {scan} (byte {at}); PTX "
+                "has 3, 4 or 7."
+            )
+        names = _WIDTHS.get(width, ())
+        self.columns.update(dict.fromkeys(names, np.dtype(np.float64)))
+        return names
+
     def blocks(self) -> Iterator[Block]:
         """The points of all scans in file order."""
         scan, empty, promised, read = 0, 0, 0, 0
@@ -73,6 +85,7 @@ class PtxReader:
             while True:
                 try:
                     header = self._header(stream, scan + 1)
+                    names = self._names(stream, scan + 1) if header and header[0] else ()
                 except CloudError as error:
                     if scan == 0:
                         raise
@@ -84,17 +97,18 @@ class PtxReader:
                 left, matrix = header
                 promised += left
                 while left > 0:
-                    table = self._rows(stream, min(left, ROWS), scan)
+                    table = self._rows(stream, min(left, ROWS), scan, 3 + len(names))
                     if not len(table):
                         break
                     left -= len(table)
                     read += len(table)
                     hit = (table[:, :3] != 0).any(axis=1)
                     empty += int(len(table) - hit.sum())
-                    yield self._block(table[hit], matrix)
+                    yield self._block(table[hit], matrix, names)
                 if left > 0:
                     break
         self.facts["scans"] = scan
+        self.declared = promised - empty  # a ray without a hit is no point
         if promised > read:
             self._warn(
                 "points_missing",
@@ -104,8 +118,7 @@ class PtxReader:
         if empty:
             self._warn("invalid_points", f"{empty:,} rays without a hit were left out.")
 
-    def _rows(self, stream: BinaryIO, count: int, scan: int) -> npt.NDArray[np.float64]:
-        width = 3 + len(self.columns)
+    def _rows(self, stream: BinaryIO, count: int, scan: int, width: int) -> npt.NDArray[np.float64]:
         rows = []
         for _ in range(count):
             line = self._line(stream)
@@ -121,13 +134,18 @@ class PtxReader:
                 ) from error
         return np.array(rows, dtype=np.float64).reshape(-1, width)
 
-    def _block(self, table: npt.NDArray[np.float64], matrix: npt.NDArray[np.float64]) -> Block:
+    def _block(
+        self,
+        table: npt.NDArray[np.float64],
+        matrix: npt.NDArray[np.float64],
+        names: tuple[str, ...],
+    ) -> Block:
         x, y, z = table[:, 0], table[:, 1], table[:, 2]
         block = {
             name: x * matrix[0, i] + y * matrix[1, i] + z * matrix[2, i] + matrix[3, i]
             for i, name in enumerate("xyz")
         }
-        for index, name in enumerate(self.columns):
+        for index, name in enumerate(names):
             block[name] = np.ascontiguousarray(table[:, 3 + index])
         return block
 
