@@ -46,6 +46,11 @@ def unit_from_factor(name: str, metres: float) -> Unit:
     return Unit(name or "unknown", metres) if metres > 0 else UNKNOWN_UNIT
 
 
+def _angular(crs: CRS) -> bool:
+    """Whether the horizontal part of ``crs`` is longitude and latitude."""
+    return bool(crs.is_geographic or (crs.sub_crs_list and crs.sub_crs_list[0].is_geographic))
+
+
 def _axis_unit(crs: CRS, *, vertical: bool) -> Unit:
     for axis in crs.axis_info:
         is_height = axis.direction.lower() in ("up", "down")
@@ -53,6 +58,8 @@ def _axis_unit(crs: CRS, *, vertical: bool) -> Unit:
             continue
         if "degree" in axis.unit_name.lower():
             return DEGREE
+        if axis.direction.lower() in ("north", "south", "east", "west") and _angular(crs):
+            return Unit(axis.unit_name or "unknown", None)  # grads or radians are no length
         return unit_from_factor(axis.unit_name, axis.unit_conversion_factor)
     return UNKNOWN_UNIT
 
@@ -302,6 +309,10 @@ def crs_from_prj(path: Path) -> tuple[Crs, list[CloudWarning]]:
     return UNKNOWN_CRS, []
 
 
+def _plural(unit: Unit) -> str:
+    return "degrees" if unit == DEGREE else f"{unit.name}s"
+
+
 def settle(crs: Crs, low: Vec3 | None, high: Vec3 | None) -> tuple[Crs, list[CloudWarning]]:
     """Fill in the vertical unit, and say where the CRS is unknown or the points contradict it.
 
@@ -333,7 +344,8 @@ def settle(crs: Crs, low: Vec3 | None, high: Vec3 | None) -> tuple[Crs, list[Clo
         warnings.append(
             CloudWarning(
                 "crs_geographic",
-                "Coordinates are longitude and latitude in degrees; they are scaled for display.",
+                f"Coordinates are longitude and latitude in {_plural(crs.horizontal)}; they are "
+                "scaled for display.",
             )
         )
         if low is not None and high is not None:

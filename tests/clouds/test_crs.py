@@ -23,7 +23,7 @@ from oniyanma.clouds.crs import (
 )
 from oniyanma.clouds.export import export
 from oniyanma.clouds.inspect import inspect
-from oniyanma.clouds.model import FOOT, METRE, UNKNOWN_CRS, Crs
+from oniyanma.clouds.model import FOOT, METRE, UNKNOWN_CRS, Crs, Unit
 from oniyanma.clouds.open import open_source
 from tests.clouds.making import codes, write_las
 from tests.support import shared
@@ -214,3 +214,11 @@ def test_a_unit_key_that_contradicts_its_system_holds_in_a_copy(tmp_path: Path) 
     for path in (source, tmp_path / "a.copc.laz"):
         info = inspect(path)
         assert (info.crs.epsg, info.crs.horizontal.name) == (26995, "ftUS")
+
+
+def test_grads_are_no_length() -> None:
+    """A unit of angle never turns lengths into hundredths of a metre."""
+    known, _ = crs_from_wkt(CRS.from_epsg(4807).to_wkt())
+    assert known.geographic and known.horizontal == Unit("grad", None)
+    _, said = settle(known, None, None)
+    assert any("in grads" in warning.message for warning in said)
