@@ -85,15 +85,11 @@ class Bridge(QObject):
 
     @property
     def drawn(self) -> Any:
-        """The view as it is drawn: without clouds whose files are missing, and while it is on
-        its way to another place, where it has come to."""
+        """The view as it is drawn: on its way to another place, where it has come to."""
+        if not self.glide.active:
+            return self.view
         state = self.state
-        if self.scene.missing:
-            there = tuple(e for e in state.clouds if self.scene.cloud(e.id) is not None)
-            state = replace(state, clouds=there)
-        if self.glide.active:
-            state = replace(state, camera=self.glide.camera(state.camera))
-        return self.view if state is self.state else StateView(self.view, state)
+        return StateView(self.view, replace(state, camera=self.glide.camera(state.camera)))
 
     @property
     def state(self) -> Any:

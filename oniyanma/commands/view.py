@@ -323,7 +323,7 @@ COMMANDS: Final = (
                     },
                     "additionalProperties": False,
                     "maxProperties": 256,
-                    "description": "Own colours of classes: class number → #rrggbb, null = its default.",
+                    "description": "Own colours of classes: number → #rrggbb, null = its default.",
                 },
                 "cloud": CLOUD,
             },

@@ -8,6 +8,7 @@ import numpy as np
 
 from oniyanma.scene.overlays import lens, scene_unit
 from oniyanma.scene.ports import SceneView
+from oniyanma.scene.sample import open_clouds
 
 
 def world_facts(view: SceneView, viewport: tuple[int, int]) -> dict[str, Any]:
@@ -18,8 +19,7 @@ def world_facts(view: SceneView, viewport: tuple[int, int]) -> dict[str, Any]:
     looks straight down; else None. ``unitsPerPixel``: height of a pixel at the target in view
     units (``unit``).
     """
-    state = view.state
-    camera = state.camera
+    camera, clouds = view.state.camera, open_clouds(view)
     matrices = lens(view, viewport)
     _, depth = matrices.project([camera.target])
     facts: dict[str, Any] = {
@@ -31,8 +31,8 @@ def world_facts(view: SceneView, viewport: tuple[int, int]) -> dict[str, Any]:
             "fov": camera.fov,
         },
         "unitsPerPixel": matrices.units_per_pixel(max(float(depth[0]), 0.0)),
-        "unit": scene_unit(view).name if state.clouds else "unknown",
-        "crs": view.cloud_info(state.clouds[0].id).crs.name if state.clouds else "unknown",
+        "unit": scene_unit(view).name if clouds else "unknown",
+        "crs": clouds[0][1].crs.name if clouds else "unknown",
         "worldFile": None,
     }
     forward = matrices.rotation[2, :3] / np.linalg.norm(matrices.rotation[2, :3])

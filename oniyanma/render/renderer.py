@@ -28,6 +28,7 @@ from oniyanma.rules.model import Clip, Polygon
 from oniyanma.scene.camera import Matrices
 from oniyanma.scene.overlays import Overlay, lens
 from oniyanma.scene.ports import SceneView
+from oniyanma.scene.sample import shown_clouds
 from oniyanma.scene.state import ColorMode
 
 UPLOAD_BYTES = 12_000_000  # a frame, while points arrive
@@ -134,9 +135,7 @@ class _Draw:
         """What a picture of points depends on beside the points."""
         state = self.view.state
         ranges = tuple(
-            (c.id, self.view.color_range(c.id), self.channels.get(c.id))
-            for c in state.clouds
-            if c.visible
+            (id, self.view.color_range(id), self.channels.get(id)) for id in shown_clouds(self.view)
         )
         place = (self.camera.eye.tobytes(), self.camera.relative.tobytes(), self.size, self.ratio)
         display = replace(state.display, edl=False, edl_strength=0.0, edl_radius=0.0)
@@ -287,7 +286,7 @@ class PointRenderer:
 
     def _sync(self, gpu: _Gpu, view: SceneView, max_upload: int | None) -> int:
         state = view.state
-        channels = {c.id: self._channel(view, c.id) for c in state.clouds if c.visible}
+        channels = {id: self._channel(view, id) for id in shown_clouds(view)}
         seen = (view.resident_version, state.budget, channels)
         if seen == self._seen and not self._waiting:
             return 0

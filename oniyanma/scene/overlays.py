@@ -17,6 +17,7 @@ from oniyanma.clouds.model import METRE, UNKNOWN_UNIT, Unit, Vec3
 from oniyanma.rules.model import Box, Polygon
 from oniyanma.scene.camera import Matrices, matrices
 from oniyanma.scene.ports import SceneView
+from oniyanma.scene.sample import open_clouds
 from oniyanma.scene.state import Finding, Measurement
 
 Vec2 = tuple[float, float]
@@ -145,13 +146,11 @@ def overlays_of(
 def scene_unit(view: SceneView) -> Unit:
     """The unit of lengths in the view: of the first cloud that is there, metres for a
     geographic one; unknown where every file is missing."""
-    for entry in view.state.clouds:
-        try:
-            crs = view.cloud_info(entry.id).crs
-        except KeyError:
-            continue
-        return METRE if crs.geographic else crs.horizontal
-    return UNKNOWN_UNIT
+    clouds = open_clouds(view)
+    if not clouds:
+        return UNKNOWN_UNIT
+    crs = clouds[0][1].crs
+    return METRE if crs.geographic else crs.horizontal
 
 
 def _clip(shape: Box | Polygon, view: SceneView) -> list[Overlay]:
@@ -179,13 +178,8 @@ def number(value: float, decimals: int) -> str:
 
 def places_of(view: SceneView) -> int:
     """Decimals of a length: those of the finest scale; a geographic cloud's heights tell."""
-    scales = []
-    for entry in view.state.clouds:
-        try:
-            info = view.cloud_info(entry.id)
-        except KeyError:
-            continue  # it is missing
-        scales.append(info.scale[2] if info.crs.geographic else min(info.scale))
+    infos = [info for _, info in open_clouds(view)]
+    scales = [info.scale[2] if info.crs.geographic else min(info.scale) for info in infos]
     return max(0, min(9, -math.floor(math.log10(min(scales, default=0.001)) + 1e-9)))
 
 

@@ -238,6 +238,20 @@ def test_a_missing_cloud_is_itself_again_when_it_is_opened_from_where_it_is(
         assert {c["state"] for c in ok(session, "listClouds")["clouds"]} == {"ready"}
 
 
+def test_a_project_whose_clouds_are_missing_is_still_drawn_and_reported(tmp_path: Path) -> None:
+    """One of two files gone, and then both."""
+    sites = [small_cloud(tmp_path / f"{name}.las") for name in "ab"]
+    with started(project=tmp_path / "a.oniyanma") as session:
+        for site in sites:
+            ok(session, "openCloud", path=str(site))
+    for number, site in enumerate(sites):
+        site.unlink()
+        with started(project=tmp_path / "a.oniyanma") as session:
+            ok(session, "captureView", width=64, height=64)
+            ok(session, "saveBookmark", name=f"without {number}")
+            ok(session, "exportReport", what="report", path=str(tmp_path / f"{number}.pdf"))
+
+
 def test_reclassified_killed_opened_again_and_exported(tmp_path: Path) -> None:
     """At the coarsest view, with no warning, and no save after it."""
     site = small_cloud(tmp_path / "site.las", count=120_000)
