@@ -31,7 +31,8 @@ docs: $(VENV)/run.stamp
 
 bench: $(VENV)/test.stamp
 	for each in bench/[a-z]*.py; do \
-	    [ "$$each" = bench/report.py ] || $(BIN)/python "$$each" || exit 1; done
+	    [ "$$each" = bench/report.py ] || \
+	        $(BIN)/python -m tests.display $(BIN)/python "$$each" || exit 1; done
 	$(BIN)/python bench/report.py
 
 clean:
