@@ -7,7 +7,7 @@ that goes on to index the cloud: a window's thread never waits for it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +25,7 @@ from oniyanma.clouds.index.job import (
     stored_info,
 )
 from oniyanma.clouds.memtree import MemoryTree
-from oniyanma.clouds.model import CloudError, CloudInfo, Hierarchy, Source
+from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning, Hierarchy, Source
 from oniyanma.clouds.open import open_source
 
 SMALL_CLOUD = 400_000
@@ -63,6 +63,7 @@ class Cloud:
     copc: CopcFile | None = None
     job: IndexJob | None = None
     coarse: Path | None = None
+    found: tuple[CloudWarning, ...] = ()  # oddities that its points don't tell
 
     @property
     def names(self) -> frozenset[str]:
@@ -167,16 +168,27 @@ class Opener:
     ) -> Cloud:
         info = source.info
         same: dict[str, Any] = {"options": options, "tree": serial, "serial": serial}
+        odd: tuple[CloudWarning, ...] = ()
         if info.format == "copc":
-            copc = open_copc(path, max_pages=MAX_PAGES)
-            tree = copc.hierarchy(0)
-            if tree.counts.max(initial=0) <= LARGE_NODE or "://" in path:
-                source.sample(20_000)  # gives the colour depth a first value
-                info = warned(source.info, copc)
-                return Cloud(id, path, info, tree, copc=copc, **same)
+            try:
+                copc = open_copc(path, max_pages=MAX_PAGES)
+                tree = copc.hierarchy(0)
+                odd = _unlike(copc, tree, info)
+                large = tree.counts.max(initial=0) > LARGE_NODE
+            except CloudError as error:
+                if "://" in path:
+                    raise
+                odd = (_unusable(str(error)),)
+            else:
+                if not (odd or large) or "://" in path:
+                    source.sample(20_000)  # gives the colour depth a first value
+                    info = warned(source.info, copc.warnings)
+                    return Cloud(id, path, info, tree, copc=copc, **same)
+        same["found"] = odd
         if info.points <= self._small:
             memory = MemoryTree(source.header, _joined(source))
-            return Cloud(id, path, source.info, memory.hierarchy, memory=memory, **same)
+            info = warned(source.info, odd)
+            return Cloud(id, path, info, memory.hierarchy, memory=memory, **same)
         try:
             facts = f"{sorted(options.items())!r} {info.header_hash}"
             place = cache.cached_file(path, self._cache_dir, facts)
@@ -185,7 +197,7 @@ class Opener:
         found = _cached(place)
         if found is not None:
             cache.touch(place)
-            checked = stored_info(place, info) or info
+            checked = warned(stored_info(place, info) or info, odd)
             return Cloud(id, path, checked, found.hierarchy(0), copc=found, **same)
         here = source.sampled or self._inline
         first = _sample(source) if here else None
@@ -203,7 +215,7 @@ class Opener:
         return Cloud(
             id,
             path,
-            first.info,
+            warned(first.info, odd),
             first.tree.hierarchy,
             state="indexing",
             progress=0.0,
@@ -259,8 +271,23 @@ def _cached(place: Path) -> CopcFile | None:
         return None
 
 
-def warned(info: CloudInfo, copc: CopcFile) -> CloudInfo:
-    """``info`` with what was odd in the hierarchy read so far."""
+def _unlike(copc: CopcFile, tree: Hierarchy, info: CloudInfo) -> tuple[CloudWarning, ...]:
+    """A warning where the whole tree is known and does not hold the points that the file does."""
+    held = int(tree.counts.sum())
+    if copc.pages or held == info.points:
+        return ()
+    return (_unusable(f"it names {held:,} points, the file holds {info.points:,}"),)
+
+
+def _unusable(why: str) -> CloudWarning:
+    return CloudWarning(
+        "copc_tree_damaged",
+        f"The file's COPC tree can't be used ({why.rstrip('.')}); its points were read without it.",
+    )
+
+
+def warned(info: CloudInfo, odd: Sequence[CloudWarning]) -> CloudInfo:
+    """``info`` with what was ``odd``, each code once."""
     known = {warning.code for warning in info.warnings}
-    new = tuple(w for w in copc.warnings if w.code not in known)
+    new = tuple(w for w in odd if w.code not in known)
     return replace(info, warnings=info.warnings + new) if new else info

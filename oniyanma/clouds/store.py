@@ -330,7 +330,7 @@ class CloudStore:
             return
         copc.add_page(page[0], data)
         cloud.hierarchy = copc.hierarchy(cloud.hierarchy.generation + 1)
-        cloud.info = warned(cloud.info, copc)
+        cloud.info = warned(cloud.info, copc.warnings)
         self._wanted.pop(NodeId(cloud.id, key), None)
 
     def _report(self, serial: int, report: IndexReport) -> None:
@@ -359,7 +359,7 @@ class CloudStore:
             cloud.state, cloud.reason = "failed", str(error)
             return
         self._replace(cloud, copc)
-        cloud.state, cloud.info = "ready", report.info or cloud.info
+        cloud.state, cloud.info = "ready", warned(report.info or cloud.info, cloud.found)
         _drop_coarse(cloud)
         keep = frozenset(Path(c.copc.path) for c in self._clouds.values() if c.copc is not None)
         cache.trim(self._cache_dir, keep=keep)

@@ -109,6 +109,53 @@ def test_a_copc_file_whose_nodes_are_too_large_to_show_is_indexed_like_any_other
     assert sum(len(node.xyz) for node in load(store, everything(cloud))) == 150_000
 
 
+def _no_cube(raw: bytearray) -> None:
+    struct.pack_into("<5d", raw, 429, *[float("nan")] * 5)
+
+
+def _root_beyond_the_end(raw: bytearray) -> None:
+    struct.pack_into("<Q", raw, 469, len(raw) + 5)
+
+
+def _root_of_one_entry(raw: bytearray) -> None:
+    struct.pack_into("<Q", raw, 477, 32)
+
+
+def _random_hierarchy(raw: bytearray) -> None:
+    place, size = struct.unpack_from("<QQ", raw, 469)
+    raw[place : place + size] = np.random.default_rng(1).bytes(size)
+
+
+def _cut_in_half(raw: bytearray) -> None:
+    del raw[len(raw) // 2 :]
+
+
+@pytest.mark.parametrize("points", [150_000, 1_000_000], ids=["indexed", "read whole"])
+@pytest.mark.parametrize(
+    "damage",
+    [_no_cube, _root_beyond_the_end, _root_of_one_entry, _random_hierarchy, _cut_in_half],
+)
+def test_a_copc_file_with_a_damaged_tree_shows_all_points_that_are_whole(
+    copc, tmp_path, damage, points
+):
+    """The tree only says where to look: the points are there without it, and are not hidden."""
+    raw = bytearray(copc.read_bytes())
+    damage(raw)
+    path = tmp_path / "odd.copc.laz"
+    path.write_bytes(raw)
+    store = CloudStore(inline=True, cache_dir=tmp_path / "cache", small_cloud=points - 149_000)
+    cloud = store.open(str(path), id="a")
+    finish_indexing(store, cloud)
+    whole = len(all_records(path))
+    assert (cloud.state, int(cloud.hierarchy.counts.sum())) == ("ready", whole)
+    assert whole == 150_000 or (damage is _cut_in_half and whole > 20_000)
+    assert "copc_tree_damaged" in {w.code for w in cloud.info.warnings}
+    again = store.open(str(path), id="b")
+    assert again.state == "ready"
+    assert "copc_tree_damaged" in {w.code for w in again.info.warnings}
+    store.close()
+
+
 def test_nodes_come_in_the_order_they_were_asked_for(inline, copc):
     cloud = inline.open(str(copc), id="a")
     wanted = list(reversed(everything(cloud)))
