@@ -552,3 +552,17 @@ def test_a_sample_gives_a_first_colour_depth(tmp_path: Path) -> None:
     assert source.info.color_depth is None
     source.sample(100)
     assert source.info.color_depth == 8 and not source.info.checked
+
+
+@pytest.mark.parametrize("point_format", [3, 7])
+def test_whole_chunks_that_the_header_does_not_count_are_told(
+    tmp_path: Path, point_format: int
+) -> None:
+    """A count that is too small hides points; nobody should believe that these were all."""
+    version = "1.4" if point_format == 7 else "1.2"
+    path = write_las(tmp_path / "a.laz", 120_000, point_format=point_format, version=version)
+    assert "trailing_data" not in codes(inspect(path))
+    at, kind = (247, "Q") if point_format == 7 else (107, "I")
+    info = inspect(patch(path, at, kind, 60_000))
+    assert info.points == 60_000
+    assert "60,000 points" in message(info, "trailing_data")

@@ -32,6 +32,7 @@ from oniyanma.clouds.sources.laz import (
     CodecError,
     LazFormat,
     Lost,
+    chunks_end,
     decode,
     read_chunk_table,
     rebuild_chunk_table,
@@ -138,6 +139,15 @@ class LasSource:
         if chunks is not None:
             held = sum(chunk.points for chunk in chunks)
             if held == file.declared:
+                behind = chunks_end(stream, file.points_at) - chunks[-1].at - chunks[-1].size
+                if behind > 0:
+                    warnings.append(
+                        CloudWarning(
+                            "trailing_data",
+                            f"Behind its {file.declared:,} points the file holds {behind:,} more "
+                            "bytes of chunks, which were not read.",
+                        )
+                    )
                 return chunks
             if laz.chunk_size == VARIABLE or held < file.declared:
                 warnings.append(

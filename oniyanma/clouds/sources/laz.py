@@ -134,17 +134,23 @@ class LazFormat:
         return length is not None and length[1] <= len(data)
 
 
+def chunks_end(stream: BinaryIO, start: int) -> int:
+    """The byte behind the chunks of point data from ``start`` on, where its table says it lies."""
+    stream.seek(start)
+    (table_at,) = struct.unpack("<q", stream.read(8))
+    if table_at == -1:  # written without going back: the last eight bytes say it
+        stream.seek(-8, io.SEEK_END)
+        (table_at,) = struct.unpack("<q", stream.read(8))
+    return int(table_at)
+
+
 def read_chunk_table(
     stream: BinaryIO, start: int, end: int, size: int, laz: LazFormat, points: int
 ) -> list[Chunk] | None:
     """The chunk table of point data in bytes ``start`` to ``end``; None if absent or damaged."""
     if end - start < 8:
         return None
-    stream.seek(start)
-    (table_at,) = struct.unpack("<q", stream.read(8))
-    if table_at == -1:
-        stream.seek(size - 8)
-        (table_at,) = struct.unpack("<q", stream.read(8))
+    table_at = chunks_end(stream, start)
     if not start + 8 <= table_at <= size - 8:
         return None
     stream.seek(table_at)
