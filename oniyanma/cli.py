@@ -6,19 +6,14 @@ Nothing is imported before it is needed: `oniyanma script` loads neither Qt nor 
 from __future__ import annotations
 
 import argparse
-import getpass
 import os
 import socket
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from oniyanma.registry.actor import Actor
-
-NO_DISPLAY: Final = 2
-REFUSED: Final = 3
+from oniyanma.exits import REFUSED, WRONG
 
 _EPILOG = """\
 subcommands:
@@ -180,9 +175,10 @@ def _window(argv: list[str]) -> int:
             "or work without a window: oniyanma render FILE -o picture.png, oniyanma script.",
             file=sys.stderr,
         )
-        return NO_DISPLAY
+        return WRONG
 
     from oniyanma.app import Session
+    from oniyanma.registry.actor import person
     from oniyanma.ui import run
     from oniyanma.ui.executor import QtExecutor
 
@@ -197,17 +193,6 @@ def _window(argv: list[str]) -> int:
         return int(run(session, options.files))
     finally:
         session.close()
-
-
-def person() -> Actor:
-    """The person at this machine."""
-    from oniyanma.registry.actor import Actor
-
-    try:
-        name = getpass.getuser()
-    except (OSError, KeyError):  # no name for this user id
-        name = ""
-    return Actor("human", name)
 
 
 def no_display() -> str | None:

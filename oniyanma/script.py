@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from oniyanma.app import Session
-from oniyanma.cli import REFUSED, person
 from oniyanma.clouds.model import CloudError
+from oniyanma.exits import REFUSED
 from oniyanma.reach import is_url
 from oniyanma.registry import Actor, CommandError, Surface
+from oniyanma.registry.actor import person
 from oniyanma.registry.door import Answer
 
 

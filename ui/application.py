@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import logging
 import sys
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from PySide6.QtCore import QCoreApplication, QLocale, Qt, QTimer, QTranslator
 from PySide6.QtGui import QSurfaceFormat
 from PySide6.QtWidgets import QApplication
 
-from oniyanma.registry.actor import Actor
+from oniyanma.registry.actor import person
 from oniyanma.scene.project import Recovery, recoverable
 
 from . import theme as themes
@@ -78,15 +77,6 @@ def locale_of(system: QLocale) -> QLocale:
     if system.language() == QLocale.Language.C:
         return QLocale(QLocale.Language.English, QLocale.Country.World)
     return system
-
-
-def person() -> Actor:
-    """The one who sits here."""
-    try:
-        name = getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        name = ""
-    return Actor("human", name)
 
 
 def open_window(

@@ -15,8 +15,8 @@ from oniyanma.clouds.export import FORMATS, ExportResult, export
 from oniyanma.clouds.index.crew import Cancelled
 from oniyanma.clouds.model import CloudError, Source
 from oniyanma.clouds.open import open_source
+from oniyanma.exits import REFUSED
 
-REFUSED = 3
 INTERRUPTED = 130
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 

@@ -10,8 +10,8 @@ from typing import TextIO
 
 from oniyanma.clouds.inspect import decimals_of, info_json, inspect, stored
 from oniyanma.clouds.model import CloudError, CloudInfo
+from oniyanma.exits import REFUSED
 
-REFUSED = 3
 SCALED = frozenset({"las", "laz", "copc", "ept", "tiles"})
 """Formats whose scale is the file's own; for others it is the finest that fits."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
@@ -34,3 +35,12 @@ class Actor:
     @property
     def is_machine(self) -> bool:
         return self.kind != "human"
+
+
+def person() -> Actor:
+    """The person at this machine."""
+    try:
+        name = getpass.getuser()
+    except (OSError, KeyError, ImportError):  # no name for this user id
+        name = ""
+    return Actor("human", name)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from oniyanma.clouds.atomic import AtomicFile
+from oniyanma.exits import REFUSED
 from oniyanma.registry.actor import Actor
 from oniyanma.render.headless import HeadlessRenderer
 from oniyanma.render.look import DARK, LIGHT
@@ -20,7 +21,6 @@ MOST = 4096  # pixels a side
 
 
 PNG = b"\x89PNG\r\n\x1a\n"
-REFUSED = 3
 
 
 class _Failed(Exception):

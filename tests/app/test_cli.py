@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from oniyanma import cli
+from oniyanma.exits import WRONG
 from oniyanma.registry import Actor, LogEntry
+from oniyanma.registry.actor import person
 from oniyanma.scene.project import open_or_create
 from oniyanma.scene.state import SceneState
 from tests.support import ROOT
@@ -69,7 +71,7 @@ def test_commands_lists_them_and_takes_one_form_only() -> None:
 def test_with_no_display_a_sentence_and_status_2() -> None:
     nothing = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": ""}
     done = _run(env=nothing)
-    assert done.returncode == cli.NO_DISPLAY == 2
+    assert done.returncode == WRONG == 2
     assert done.stderr.count("\n") == 1 and "display" in done.stderr
     assert "Traceback" not in done.stderr
     done = _run(env=nothing | {"DISPLAY": ":93"})
@@ -82,7 +84,7 @@ def test_help_says_all_and_a_wrong_word_is_no_window() -> None:
     for name in cli.SUBCOMMANDS:
         assert name in done.stdout
     done = _run("rendr")
-    assert done.returncode == cli.REFUSED and "rendr" in done.stderr
+    assert done.returncode == REFUSED and "rendr" in done.stderr
     assert _run("--version").stdout.startswith("oniyanma ")
 
 
@@ -156,9 +158,9 @@ def test_log_verify_of_what_is_no_project_is_refused_in_a_sentence(tmp_path: Pat
     (tmp_path / "x.oniyanma").write_text("no project")
     for name in ("x.oniyanma", "absent.oniyanma"):
         done = _run("log", "verify", str(tmp_path / name))
-        assert done.returncode == cli.REFUSED and done.stderr.strip()
+        assert done.returncode == REFUSED and done.stderr.strip()
         assert "Traceback" not in done.stderr
 
 
 def test_the_person_at_the_machine_is_a_person() -> None:
-    assert cli.person().kind == "human"
+    assert person().kind == "human"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from oniyanma.cli import REFUSED
+from oniyanma.exits import REFUSED
 from oniyanma.script import parser, viewport
 from tests.app.scenes import small_cloud
 
