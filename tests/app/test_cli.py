@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from oniyanma import cli
-from oniyanma.exits import WRONG
+from oniyanma.exits import REFUSED, WRONG
 from oniyanma.registry import Actor, LogEntry
 from oniyanma.registry.actor import person
 from oniyanma.scene.project import open_or_create
