@@ -24,6 +24,8 @@ PLY_TYPES = {
 }
 COLOURS = ("red", "green", "blue")
 COUNT_ROOM = 64
+SCAN_ANGLE_STEP = 0.006
+"""Degrees of one step of the scan angle in point formats 6-10 (LAS 1.4 R15, table 16)."""
 WAVE_FIELDS = frozenset(
     {
         "wavepacket_index",
@@ -74,6 +76,10 @@ def columns_of(header: laspy.LasHeader) -> list[Column]:
         if name in composed:
             for sub in composed[name]:
                 out.append(Column(sub.name, np.dtype(np.uint8), name, int(sub.mask)))
+            continue
+        if name == "scan_angle":  # of formats 6-10; scan_angle_rank is in degrees already
+            degrees = Column(name, np.dtype(np.float64), name, scale=SCAN_ANGLE_STEP)
+            out.append(degrees)
             continue
         dtype = point_format.dtype()[name]
         info = point_format.dimension_by_name(name)

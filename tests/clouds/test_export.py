@@ -253,8 +253,10 @@ def test_ply_holds_every_attribute_exactly(tmp_path):
     for axis in "xyz":
         assert np.array_equal(rows[axis], np.asarray(las[axis])[keep])
     for name in las.point_format.dimension_names:
-        if name not in ("X", "Y", "Z", "classification"):
+        if name not in ("X", "Y", "Z", "classification", "scan_angle"):
             assert np.array_equal(rows[name], np.asarray(las[name])[keep]), name
+    steps = np.rint(rows["scan_angle"] / 0.006)  # a table's angles are degrees
+    assert np.array_equal(steps, np.asarray(las["scan_angle"])[keep])
     assert "header_left_out" in {w.code for w in result.warnings}
 
 
@@ -347,3 +349,26 @@ def test_a_truncated_source_is_exported_as_far_as_it_goes_with_its_warning(tmp_p
     result = write(source, tmp_path / "b.las")
     assert result.points == 0
     assert "points_missing" in {w.code for w in result.warnings}
+
+
+@pytest.mark.parametrize("kind", ["ply", "csv"])
+@pytest.mark.parametrize("point_format", [3, 7])
+def test_angles_and_flags_survive_a_table(tmp_path, kind, point_format):
+    """A scan angle is in degrees in a table, whatever steps LAS counts it in; flags are flags."""
+    path = write_las(tmp_path / "a.las", terrain(300), point_format=point_format)
+    table = tmp_path / f"b.{kind}"
+    export([open_source(str(path))], table)
+    before, after = laspy.read(path), open_source(str(table))
+    records = all_records(table)
+    back = laspy.ScaleAwarePointRecord(
+        records, after.header.point_format, after.header.scales, after.header.offsets
+    )
+    for flag in ("synthetic", "key_point", "withheld"):
+        assert np.array_equal(np.asarray(back[flag]), np.asarray(before[flag]))
+    if point_format == 7:
+        told = np.asarray(before["scan_angle"])
+        within = np.abs(told * 0.006) <= 180
+        assert np.array_equal(np.asarray(back["scan_angle"])[within], told[within])
+    else:
+        angles = np.rint(np.asarray(back["scan_angle"]) * 0.006)
+        assert np.array_equal(angles, np.asarray(before["scan_angle_rank"]))

@@ -41,6 +41,10 @@ _RANGES = {
     "scan_direction_flag": (0, 1),
     "edge_of_flight_line": (0, 1),
     "scanner_channel": (0, 3),
+    "synthetic": (0, 1),
+    "key_point": (0, 1),
+    "withheld": (0, 1),
+    "overlap": (0, 1),
 }
 _SCAN_ANGLE_STEP = 0.006  # degrees: LAS 1.4 point formats 6-10
 
@@ -457,6 +461,10 @@ _ALIASES = {
     "scan_direction_flag": ("scandirectionflag", "scan_direction_flag"),
     "edge_of_flight_line": ("edgeofflightline", "edge_of_flight_line"),
     "scanner_channel": ("scanchannel", "scannerchannel", "scanner_channel"),
+    "synthetic": ("synthetic",),
+    "key_point": ("keypoint", "key_point"),
+    "withheld": ("withheld",),
+    "overlap": ("overlap",),
 }
 _BY_ALIAS = {alias: name for name, aliases in _ALIASES.items() for alias in aliases}
 
