@@ -18,7 +18,7 @@ from oniyanma.registry import (
     mcp_tools,
     tool_defs,
 )
-from oniyanma.registry.door import unmet
+from oniyanma.registry.checks import unmet
 from oniyanma.scene.ports import Executor
 
 T = TypeVar("T")

@@ -1,8 +1,8 @@
 """The one door: every click, key, script, AI and client goes through `execute_command`.
 
-known? → surface → human-only → valid? → ready? → conditions → gate → run → log. Each step is a
-small function that raises a `CommandError` or passes something on; the order stands in
-`_execute` alone. It runs on the scene thread and never raises for what a caller did.
+known? → surface → human-only → valid? → ready? → conditions → gate → run → log. The checks are
+small functions (`checks.py`); the order stands in `_execute` alone. It runs on the scene thread
+and never raises for what a caller did.
 """
 
 from __future__ import annotations
@@ -16,23 +16,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from oniyanma.registry.actor import Actor, Surface
+from oniyanma.registry.checks import allow_arguments, look_up, permit, require, validate
 from oniyanma.registry.command import Call, Command, Outcome, Work
 from oniyanma.registry.errors import (
     CommandError,
-    HumanOnly,
-    InvalidArguments,
     NotReady,
     Refused,
-    SurfaceDenied,
-    Unavailable,
-    UnknownCommand,
 )
 from oniyanma.registry.gate import Gate
 from oniyanma.registry.jobs import Job, Jobs
 from oniyanma.registry.lines import failure_entry, log_entry
 from oniyanma.registry.log import LogEntry, LogOutcome, canonical_json
 from oniyanma.registry.registry import Registered, Registry
-from oniyanma.registry.schema import GATE_ARGUMENTS, NotJson, normalise, plain, problems
+from oniyanma.registry.schema import GATE_ARGUMENTS
 
 if TYPE_CHECKING:
     from oniyanma.registry.gesture import Gesture
@@ -140,7 +136,7 @@ class Context:
                 args = self.check(name, given, call.actor, call.surface)
                 entry = look_up(self.registry, name)
                 now = replace(call, state=state)
-                allow_arguments(self, entry, args, now)
+                allow_arguments(entry, args, now)
                 if entry.command.destructive and call.actor.is_machine:
                     raise Refused(f"{name} in a batch is run by the person who accepts it.")
                 outcome = self._step(now, entry, args)
@@ -174,7 +170,7 @@ class Context:
         command = entry.command
         if not command.ready:
             raise NotReady(f"{command.name} is not available yet in this version.")
-        require(self, command, call)
+        require(command, call)
         outcome = command.run(replace(call, is_step=True), without_gate(args))
         if isinstance(outcome, Work):
             raise Refused(f"{command.name} takes long: it can't be a step of a batch.")
@@ -206,10 +202,10 @@ def _execute(ctx: Context, call: Call, name: str, args: Any) -> Answer | Job:
     command = entry.command
     permit(ctx.registry, command, call.actor, call.surface)
     given = validate(entry, args)
-    allow_arguments(ctx, entry, given, call)
+    allow_arguments(entry, given, call)
     if not command.ready:
         raise NotReady(f"{name} is not available yet in this version.", command=name)
-    require(ctx, command, call)
+    require(command, call)
     if command.destructive and call.actor.is_machine:
         preview = gate(ctx, entry, given, call)
         if preview is not None:
@@ -223,100 +219,6 @@ def _execute(ctx: Context, call: Call, name: str, args: Any) -> Answer | Job:
     if isinstance(outcome, Work):
         return _start(ctx, entry, given, call, outcome)
     return _settle(ctx, entry, given, call, outcome, key)
-
-
-# --- the steps, in their order -------------------------------------------------------------------
-
-
-def look_up(registry: Registry, name: str) -> Registered:
-    """The command of that name, or UnknownCommand with the three nearest."""
-    entry = registry.entry(name) if isinstance(name, str) else None
-    if entry is None:
-        near = registry.nearest(str(name)[:80])
-        raise UnknownCommand(
-            f"There is no command {str(name)[:80]!r}; the nearest are {', '.join(near)}.",
-            suggestions=near,
-        )
-    return entry
-
-
-def permit(registry: Registry, command: Command, actor: Actor, surface: str) -> None:
-    """Surface, then human-only: SurfaceDenied, HumanOnly."""
-    if surface != "all" and not (surface == "read" and command.readonly):
-        available = sorted(c.name for c in registry.available(Surface.READ))
-        raise SurfaceDenied(
-            f"{command.name} changes something and this entry point only reads: answer from what "
-            "is available, or ask a person.",
-            available=available,
-        )
-    if command.human_only and actor.is_machine:
-        raise HumanOnly(
-            f"{command.name} can be run by a person only, with or without confirm: ask the person "
-            "at the oniyanma window to do it there.",
-            command=command.name,
-        )
-
-
-def validate(entry: Registered, args: Any) -> dict[str, Any]:
-    """The normalised arguments, or InvalidArguments with every mistake at once."""
-    name = entry.command.name
-    try:
-        given = plain({} if args is None else args)
-    except NotJson as error:
-        problem = {"path": error.path, "given": error.given, "allowed": "JSON values"}
-        raise InvalidArguments(f"{name}: {problem_text(problem)}", problems=[problem]) from None
-    if entry.fields.valid(given):
-        arguments: dict[str, Any] = normalise(entry.schema, given)
-        return arguments
-    found = problems(entry.validator, entry.schema, given)
-    text = "; ".join(problem_text(problem) for problem in found)
-    raise InvalidArguments(f"{name}: {text}", problems=found)
-
-
-def problem_text(problem: Mapping[str, Any]) -> str:
-    return f"{problem['path']} is {problem['given']!r}, allowed: {problem['allowed']}"
-
-
-def allow_arguments(ctx: Context, entry: Registered, args: Mapping[str, Any], call: Call) -> None:
-    """A machine's reach: paths in allowed folders only, and no argument for people."""
-    if not call.actor.is_machine:
-        return
-    for key in entry.people_only:
-        if args.get(key):
-            raise HumanOnly(
-                f"{entry.command.name}: only a person can give {key}: leave it out, or ask the "
-                "person at the oniyanma window.",
-                argument=key,
-            )
-    for key, access in entry.paths.items():
-        path = args.get(key)
-        if isinstance(path, str):
-            reason = ctx.reach.refusal(path, access, call.state)
-            if reason is not None:
-                raise Refused(f"{entry.command.name}: {reason}", argument=key)
-
-
-def unmet(registry: Registry, command: Command, state: Any, host: Any) -> str | None:
-    """The reason of the first condition that does not hold: what a palette greys out by."""
-    for name in command.conditions:
-        condition = registry.conditions[name]
-        if not condition.predicate(state, host):
-            return condition.reason
-    return None
-
-
-def require(ctx: Context, command: Command, call: Call) -> None:
-    """Raise Unavailable when a condition does not hold.
-
-    Where a condition only says that there is nothing to act on, read-only and gated commands
-    go on: they answer with their own reason.
-    """
-    for name in command.conditions:
-        condition = ctx.registry.conditions[name]
-        if condition.soft and (command.readonly or command.destructive):
-            continue
-        if not condition.predicate(call.state, ctx.host):
-            raise Unavailable(f"{command.name}: {condition.reason}", condition=name)
 
 
 GATE_NOTE: Final = (

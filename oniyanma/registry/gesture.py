@@ -6,18 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from oniyanma.registry.actor import Actor, Surface
+from oniyanma.registry.checks import allow_arguments, look_up, permit, require, validate
 from oniyanma.registry.command import Outcome
-from oniyanma.registry.door import (
-    Answer,
-    Context,
-    allow_arguments,
-    as_command_error,
-    execute_command,
-    look_up,
-    permit,
-    require,
-    validate,
-)
+from oniyanma.registry.door import Answer, Context, as_command_error, execute_command
 from oniyanma.registry.errors import CommandError, NotReady, Refused
 from oniyanma.registry.jobs import Job
 
@@ -54,10 +45,10 @@ class Gesture:
             command = entry.command
             permit(ctx.registry, command, call.actor, call.surface)
             given = validate(entry, args)
-            allow_arguments(ctx, entry, given, call)
+            allow_arguments(entry, given, call)
             if not command.ready:
                 raise NotReady(f"{self._name} is not available yet in this version.")
-            require(ctx, command, call)
+            require(command, call)
             if command.readonly or command.destructive:
                 raise Refused(f"{self._name} can't be a gesture.")
             outcome = command.run(call, given)

@@ -18,8 +18,8 @@ from jsonschema import Draft202012Validator
 
 from oniyanma.commands import MODULES, build_registry
 from oniyanma.registry import Registry, commands_json, mcp_tools, tool_defs
+from oniyanma.registry.checks import validate
 from oniyanma.registry.docs import markdown
-from oniyanma.registry.door import validate
 from tests.commands.conftest import AI, API, HUMAN, BareDoor
 from tests.commands.strategies import mistyped, valid
 from tests.support import ROOT, shared
