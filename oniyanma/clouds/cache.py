@@ -64,6 +64,14 @@ def touch(file: Path) -> None:
         pass  # a read-only cache still serves
 
 
+def told_size(size: int) -> str:
+    """Bytes for people, in a unit that leaves a difference to be seen."""
+    for unit, least in (("GB", 10**9), ("MB", 10**6)):
+        if size >= least:
+            return f"{size / least:.1f} {unit}"
+    return f"{size / 1000:.1f} kB"
+
+
 def check_space(folder: Path, needed: int, what: str) -> None:
     """Raises `CloudError` unless ``folder`` has room for ``needed`` bytes of ``what``."""
     place = folder
@@ -72,7 +80,7 @@ def check_space(folder: Path, needed: int, what: str) -> None:
     free = shutil.disk_usage(place).free
     if free < needed:
         raise CloudError(
-            f"{what} needs about {needed / 1e9:.1f} GB in {folder}, where {free / 1e9:.1f} GB are "
+            f"{what} needs about {told_size(needed)} in {folder}, where {told_size(free)} are "
             "free; make room or name another folder."
         )
 

@@ -679,3 +679,22 @@ def test_a_damaged_index_is_built_again(inline, ground, tmp_path):
     (file,) = (tmp_path / "cache").glob("*.copc.laz")
     file.write_bytes(file.read_bytes()[:300])
     assert inline.open(str(ground), id="b").state == "indexing"
+
+
+@given(needed=st.integers(1, 10**14), free=st.integers(0, 10**14))
+def test_too_little_room_is_told_in_sizes_that_differ(needed, free):
+    """ "Needs 0.0 GB where 0.0 GB are free" helps nobody."""
+    told = [cache.told_size(needed), cache.told_size(free)]
+    for text, size in zip(told, (needed, free), strict=True):
+        number, unit = text.split()
+        factor = {"GB": 1e9, "MB": 1e6, "kB": 1e3}[unit]
+        assert abs(float(number) * factor - size) <= 0.051 * factor
+    if needed >= 1000 and free < needed / 2:
+        assert told[0] != told[1]
+
+
+def test_a_disk_without_room_for_the_index_is_refused_before_it_is_full(tmp_path, monkeypatch):
+    usage = shutil.disk_usage(tmp_path)._replace(free=5_000_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    with pytest.raises(CloudError, match=r"about 20\.0 MB .* where 5\.0 MB are free"):
+        cache.check_space(tmp_path / "not there yet", 20_000_000, "indexing a.laz")
