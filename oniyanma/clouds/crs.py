@@ -31,6 +31,7 @@ from oniyanma.clouds.model import (
 # GeoTIFF 1.1 (OGC 19-008r4): key numbers and the range of EPSG codes; 32767 is user-defined.
 MODEL_TYPE, GEODETIC, GEODETIC_UNIT = 1024, 2048, 2054
 PROJECTED, PROJECTED_CITATION, PROJECTED_UNIT = 3072, 3073, 3076
+UNIT_SIZE, USER_DEFINED = 3077, 32767  # metres of a linear unit that has no code
 VERTICAL, VERTICAL_UNIT = 4096, 4099
 CITATION, GEODETIC_CITATION = 1026, 2049
 EPSG_CODES = range(1024, 32767)
@@ -154,14 +155,15 @@ def _damaged(why: str) -> CloudWarning:
 
 @dataclass
 class GeoKeys:
-    """The keys of a GeoTIFF directory: number → short value or text."""
+    """The keys of a GeoTIFF directory: number → short value, number or text."""
 
     shorts: dict[int, int] = field(default_factory=dict)
+    doubles: dict[int, float] = field(default_factory=dict)
     texts: dict[int, str] = field(default_factory=dict)
     damaged: str = ""
 
 
-def read_geo_keys(directory: bytes, ascii_params: bytes) -> GeoKeys:
+def read_geo_keys(directory: bytes, ascii_params: bytes, double_params: bytes = b"") -> GeoKeys:
     """Keys of a GeoKeyDirectoryTag (uint16 quadruples after a header of four)."""
     keys = GeoKeys()
     if len(directory) < 8:
@@ -182,6 +184,8 @@ def read_geo_keys(directory: bytes, ascii_params: bytes) -> GeoKeys:
         last = key
         if location == 0:
             keys.shorts[key] = value
+        elif location == 34736 and 8 * value + 8 <= len(double_params):
+            (keys.doubles[key],) = struct.unpack_from("<d", double_params, 8 * value)
         elif location == 34737:
             raw = ascii_params[value : value + count]
             if len(raw) < count:
@@ -219,6 +223,9 @@ def crs_from_geo_keys(keys: GeoKeys) -> tuple[Crs, list[CloudWarning]]:
     else:
         crs = Crs(name=name or "unknown", geographic=model == 2)
     linear = _UNIT_CODES.get(shorts.get(PROJECTED_UNIT, 0))
+    metres = keys.doubles.get(UNIT_SIZE, 0.0)
+    if shorts.get(PROJECTED_UNIT) == USER_DEFINED and 0.0 < metres < 1e6:
+        linear = unit_from_factor("", metres)
     if linear is not None and not crs.geographic:
         if crs.horizontal not in (UNKNOWN_UNIT, linear):
             warnings.append(
@@ -271,7 +278,9 @@ def crs_from_header(header: laspy.LasHeader) -> tuple[Crs, list[CloudWarning]]:
     geo: tuple[Crs, list[CloudWarning]] | None = None
     if directories:
         geo = crs_from_geo_keys(
-            read_geo_keys(directories[0], b"".join(_records(header, 34737)[:1]))
+            read_geo_keys(
+                directories[0], *(b"".join(_records(header, id)[:1]) for id in (34737, 34736))
+            )
         )
     if wkt is not None and not header.global_encoding.wkt and header.point_format.id >= 6:
         warnings.append(

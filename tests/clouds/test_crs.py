@@ -23,7 +23,15 @@ from oniyanma.clouds.crs import (
 )
 from oniyanma.clouds.export import export
 from oniyanma.clouds.inspect import inspect
-from oniyanma.clouds.model import FOOT, METRE, UNKNOWN_CRS, Crs, Unit
+from oniyanma.clouds.model import (
+    FOOT,
+    METRE,
+    UNKNOWN_CRS,
+    UNKNOWN_UNIT,
+    US_FOOT,
+    Crs,
+    Unit,
+)
 from oniyanma.clouds.open import open_source
 from tests.clouds.making import codes, write_las
 from tests.support import shared
@@ -222,3 +230,21 @@ def test_grads_are_no_length() -> None:
     assert known.geographic and known.horizontal == Unit("grad", None)
     _, said = settle(known, None, None)
     assert any("in grads" in warning.message for warning in said)
+
+
+@pytest.mark.parametrize(
+    ("metres", "unit"),
+    [(1200 / 3937, US_FOOT), (0.3048, FOOT), (1.0, METRE), (float("nan"), None), (-1.0, None)],
+)
+def test_a_linear_unit_of_its_own_has_the_size_that_its_key_says(
+    metres: float, unit: Unit | None
+) -> None:
+    """GeoTIFF key 3077; nonsense there is an unknown unit, as is a place beyond the record."""
+    rows = [(1024, 0, 1, 1), (3072, 0, 1, 32767), (3076, 0, 1, 32767), (3077, 34736, 1, 1)]
+    directory = struct.pack("<16H", *[1, 1, 0, len(rows)], *sum(rows[:3], ())) + struct.pack(
+        "<4H", *rows[3]
+    )
+    known, _ = crs_from_geo_keys(read_geo_keys(directory, b"", struct.pack("<2d", 7.0, metres)))
+    assert known.horizontal == (unit or UNKNOWN_UNIT)
+    known, _ = crs_from_geo_keys(read_geo_keys(directory, b"", struct.pack("<d", 7.0)))
+    assert known.horizontal == UNKNOWN_UNIT
