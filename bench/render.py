@@ -537,8 +537,6 @@ def main() -> None:
         row(
             "2 M points in ten clouds / in one",
             f"{mine['ten_clouds']:.2f}×",
-            "1.1×",
-            mine["ten_clouds"] <= 1.1,
         ),
         row(
             "reclassify 2 M resident points: made ready and sent / sent alone",
