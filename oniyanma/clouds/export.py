@@ -75,7 +75,7 @@ class _Plan:
             if self.edit is not None:
                 record = laspy.PackedPointRecord(array.copy(), self.header.point_format)
                 record, keep = self.edit(record, self.header)
-                array = record.array if keep.all() else record.array[keep]
+                array = record.array if keep.all() else record.array.compress(keep)
             if len(array):
                 yield np.ascontiguousarray(array)
             self.progress(min(1.0, done / total), "writing")

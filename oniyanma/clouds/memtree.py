@@ -44,7 +44,7 @@ class MemoryTree:
             self._places[key] = (start, start + count)
             keys.append(key)
             start += count
-        self._records = records[order]
+        self._records = records.take(order)
         self.hierarchy, _ = make_hierarchy(
             np.array(keys, np.int32).reshape(len(keys), 4),
             np.array([count for _, _, count in nodes], np.int64),

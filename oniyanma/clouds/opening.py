@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from oniyanma.clouds import cache
 from oniyanma.clouds.copc import LARGE_NODE, CopcFile, open_copc
 from oniyanma.clouds.index.job import (
@@ -27,6 +25,7 @@ from oniyanma.clouds.index.job import (
 from oniyanma.clouds.memtree import MemoryTree
 from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning, Hierarchy, Source
 from oniyanma.clouds.open import open_source
+from oniyanma.clouds.packed import joined
 
 SMALL_CLOUD = 400_000
 """Clouds up to this many points are read whole on opening and never indexed."""
@@ -255,10 +254,7 @@ def _sample(source: Source) -> Sample:
 
 def _joined(source: Source) -> Any:
     """All points of ``source`` as packed records."""
-    records = [chunk.array for chunk in source.records()]
-    if not records:
-        return np.zeros(0, source.header.point_format.dtype())
-    return records[0] if len(records) == 1 else np.concatenate(records)
+    return joined([c.array for c in source.records()], source.header.point_format.dtype())
 
 
 def _cached(place: Path) -> CopcFile | None:

@@ -206,7 +206,7 @@ class Hands:
 
     def _store(self, start: int, records: npt.NDArray[Any], cells: npt.NDArray[np.uint16]) -> Run:
         order = np.argsort(cells, kind="stable")
-        self._spill.write(start * self._item, reorder(records, order).data)
+        self._spill.write(start * self._item, records.take(order).data)
         counts = np.bincount(cells, minlength=1 << (3 * FINE))
         present = np.flatnonzero(counts)
         ends = np.concatenate([[0], np.cumsum(counts[present])])
@@ -240,7 +240,7 @@ class Hands:
         depths = winner_depths(codes, priority, bucket.depth, bucket.top, leaf_points)
         level_of = point_levels(codes, priority, depths, bucket.depth, leaf_points, bucket.quotas)
         inner, nodes = group_nodes(codes, level_of)
-        records = reorder(records, order[inner])
+        records = records.take(order[inner])
         above: list[tuple[int, int, bytes]] = []
         chunks: list[npt.NDArray[Any]] = []
         own: list[tuple[Key, int]] = []
@@ -280,15 +280,6 @@ class Hands:
             (key, count, length) for (key, count), (_, length) in zip(nodes, table, strict=True)
         ]
         return sized, bytes(out.getbuffer()[8 : 8 + size])
-
-
-def reorder(records: npt.NDArray[Any], order: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-    """``records[order]``; as rows of bytes, which NumPy moves twice as fast as structures."""
-    item = records.dtype.itemsize
-    if not len(order):
-        return records[:0]
-    rows = records.view(np.uint8).reshape(-1, item)
-    return rows.take(order, axis=0).reshape(-1).view(records.dtype)
 
 
 def _grid_cells(records: npt.NDArray[Any], cube: Cube) -> npt.NDArray[np.uint16]:

@@ -21,6 +21,7 @@ from laspy.vlrs.known import WktCoordinateSystemVlr
 from oniyanma.clouds import crs as crs_module
 from oniyanma.clouds.checks import PointChecks, color_depth, merge
 from oniyanma.clouds.model import UNKNOWN_CRS, CloudError, CloudInfo, CloudWarning, Crs
+from oniyanma.clouds.packed import joined
 from oniyanma.clouds.sources.columns import fit_scale, standard_name
 from oniyanma.clouds.sources.http import MAX_DOCUMENT, fetch, is_url, url_name
 from oniyanma.clouds.sources.las import LasSource, dimensions_of, even, vec3
@@ -379,8 +380,8 @@ class EptSource:
             except CloudError:
                 continue
         dtype = self._header.point_format.dtype()
-        array = np.concatenate(parts) if parts else np.zeros(0, dtype=dtype)
-        array = array[even(len(array), count)]
+        array = joined(parts, dtype)
+        array = array.take(even(len(array), count))
         if not self._info.checked and "red" in (array.dtype.names or ()) and len(array):
             top = max(int(array[name].max()) for name in ("red", "green", "blue"))
             self._info = replace(self._info, color_depth=color_depth(top))

@@ -357,7 +357,7 @@ class LasSource:
             stream.seek(at)
             raw = np.frombuffer(stream.read(points * length), dtype=np.uint8)
             rows = raw[: len(raw) // length * length].reshape(-1, length)
-            return rows[even(len(rows), count)].tobytes()
+            return rows.take(even(len(rows), count), axis=0).tobytes()
         run = max(1, -(-count // 20_000))
         parts = []
         for first in even(points - run, -(-count // run)):
@@ -476,7 +476,7 @@ class LasSource:
         if not parts:
             return b""
         rows = np.concatenate(parts).reshape(-1, self._laz.record_length)
-        return rows[even(len(rows), count)].tobytes()
+        return rows.take(even(len(rows), count), axis=0).tobytes()
 
 
 def even(total: int, count: int) -> npt.NDArray[np.int64]:
@@ -494,7 +494,7 @@ def thinned(rows: list[npt.NDArray[np.uint8]], count: int) -> bytes:
     firsts = [0, *ends[:-1]]
     picked = np.split(wanted, cuts)
     return b"".join(
-        part[index - first].tobytes()
+        part.take(index - first, axis=0).tobytes()
         for part, index, first in zip(rows, picked, firsts, strict=True)
     )
 

@@ -20,6 +20,7 @@ import numpy as np
 from oniyanma.clouds.checks import PointChecks, merge
 from oniyanma.clouds.crs import crs_title, is_known, same_crs
 from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning, Crs, Source
+from oniyanma.clouds.packed import joined
 from oniyanma.clouds.sources.columns import KEPT, ColumnSource, fit_scale
 from oniyanma.clouds.sources.las import LasSource, dimensions_of, vec3
 from oniyanma.clouds.sources.union import Names, union
@@ -274,7 +275,7 @@ class TileSource:
             parts.append(record if self._same else self._convert(record, place))
         arrays = [part.array for part in parts]
         dtype = self._header.point_format.dtype()
-        array = np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
+        array = joined(arrays, dtype)
         return laspy.ScaleAwarePointRecord(
             array, self._header.point_format, self._header.scales, self._header.offsets
         )
