@@ -38,7 +38,9 @@ Progress = Callable[[float, str], None]
 
 FORMATS = ("las", "laz", "copc", "ply", "csv")
 CHUNK = 500_000
-CARRIED = frozenset({"points_missing", "tile_refused", "tiles_crs_differ", "tiles_differ"})
+CARRIED = frozenset(
+    {"bounds_mismatch", "points_missing", "tile_refused", "tiles_crs_differ", "tiles_differ"}
+)
 LOSSY_IN_LAZ = frozenset({9, 10})
 """lazrs 0.8 does not give back the waveform fields of these formats as they were."""
 
