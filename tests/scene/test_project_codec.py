@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -52,6 +53,16 @@ def test_floats_keep_every_bit() -> None:
     assert [value.hex() for value in (*back.min, *back.max)] == [
         value.hex() for value in (*box.min, *box.max)
     ]
+
+
+@pytest.mark.parametrize(
+    "value", [2**64, -(2**63) - 1, 10**40, 2**64 - 1, math.inf, -math.inf, "\ud800", 5e-324]
+)
+def test_values_beyond_a_quick_parser_come_back_as_well(value: Any) -> None:
+    """Integers of more than 64 bits, infinities and halves of surrogate pairs."""
+    edit = scene.PointEdit("e1", "color", Rule(()), {"deep": {"list": [value]}, "plain": value})
+    back = loads(scene.PointEdit, dumps(edit, {}), {}).params
+    assert back == edit.params and type(back["plain"]) is type(value)
 
 
 def test_a_picture_is_kept_once_and_outside_the_json() -> None:

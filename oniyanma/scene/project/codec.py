@@ -17,6 +17,8 @@ from dataclasses import MISSING, fields, is_dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import orjson
+
 from oniyanma.registry.actor import Actor
 from oniyanma.rules.model import Box, Clip, Polygon, Prism, Region, Rule, Where
 from oniyanma.scene import state
@@ -76,7 +78,7 @@ def loads_many(hint: Any, texts: Sequence[str], blobs: Mapping[str, bytes]) -> l
     try:
         found: list[Any] = []
         for start in range(0, len(texts), _AT_ONCE):
-            part = json.loads(f"[{','.join(texts[start : start + _AT_ONCE])}]")
+            part = _parse(f"[{','.join(texts[start : start + _AT_ONCE])}]")
             found += [decode(item, blobs) for item in part]
         return found
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -87,6 +89,13 @@ def loads_many(hint: Any, texts: Sequence[str], blobs: Mapping[str, bytes]) -> l
             gc.freeze()  # with the next line: what was made counts as old, without a walk over
             gc.unfreeze()  # all of it, which would cost as much again as making it
             gc.enable()
+
+
+def _parse(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:  # it has no Infinity
+        return json.loads(text)
 
 
 # --- how each kind of type is written ---------------------------------------------------
@@ -109,6 +118,8 @@ def _decode_bytes(value: str, blobs: Mapping[str, bytes]) -> bytes:
 
 
 def _encode_any(value: Any, blobs: MutableMapping[str, bytes]) -> Any:
+    if type(value) is int and not -(2**63) <= value < 2**64:
+        return {_TAG: "int", "value": str(value)}  # a quick parser makes a float of it
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Mapping):
@@ -146,6 +157,8 @@ def _decode_any(value: Any, blobs: Mapping[str, bytes]) -> Any:
         return tuple(_decode_any(item, blobs) for item in inner)
     if name == "bytes":
         return _decode_bytes(inner, blobs)
+    if name == "int":
+        return int(inner)
     if name not in _TAGGED:
         raise CodecError(f"unknown kind of value {name!r}")
     return _decoder(_TAGGED[name])(inner, blobs)
