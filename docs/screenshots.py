@@ -88,7 +88,7 @@ def shoot(cloud: str, out: Path, size: str) -> None:
 
 def keep(picture: Any, path: Path) -> None:
     """Writes a JPEG: small enough for a page, and true to the colours of the legend."""
-    picture.save(str(path), quality=88)
+    picture.save(str(path), quality=82)
 
 
 class Hand:
