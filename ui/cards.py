@@ -350,9 +350,14 @@ class Notice(QFrame):
         acts: Sequence[tuple[str, Callable[[], None]]] = (),
         key: str = "",
     ) -> None:
-        """Queues one line; several are shown one after the other."""
-        self._waiting.append(NoticeLine(text, details, acts, key))
-        if self.isHidden():
+        """Queues one line; several are shown one after the other, those with a key first: what
+        they say is amiss with the scene at hand."""
+        first = sum(1 for line in self._waiting if line.key) if key else len(self._waiting)
+        self._waiting.insert(first, NoticeLine(text, details, acts, key))
+        if self._line is None:
+            self._next()
+        elif key and not self._line.key:
+            self._waiting.insert(first + 1, self._line)
             self._next()
         else:
             self._count()

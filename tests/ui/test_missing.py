@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QPushButton
+from PySide6.QtWidgets import QAbstractButton, QPushButton, QWidget
 
 Make = Callable[..., Any]
 
@@ -110,3 +110,29 @@ def test_after_the_line_is_dismissed_the_panel_finds_the_file(moved: tuple[Any, 
     desk.settle()
     assert desk.window.bridge.missing() == {}
     assert not desk.window.findChild(QPushButton, "clouds.locate").isEnabled()
+
+
+def test_what_is_amiss_with_the_scene_stands_before_other_lines(qtbot: Any) -> None:
+    """An offer of unsaved work must not hide that a file is missing; none is lost."""
+    from oniyanma.ui.cards import Notice
+
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    notice = Notice(parent)
+    seen = []
+    notice.add("Unsaved work from yesterday.")
+    notice.add("Colours of 8 bits.")
+    notice.add("a.las is missing.", key="a")
+    seen.append(notice.text.text())
+    notice.add("b.las is missing.", key="b")
+    for _ in range(3):
+        qtbot.mouseClick(notice.shut, Qt.MouseButton.LeftButton)
+        seen.append(notice.text.text())
+    assert seen == [
+        "a.las is missing.",
+        "b.las is missing.",
+        "Unsaved work from yesterday.",
+        "Colours of 8 bits.",
+    ]
+    qtbot.mouseClick(notice.shut, Qt.MouseButton.LeftButton)
+    assert notice.isHidden()
