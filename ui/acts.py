@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from . import dialogs
 from .entry import Entry
 from .numbers import integer, number, significant
 from .palette_rows import Row
-from .text import tr
+from .text import sentence, tr
 from .tools import PickTool
 from .values import class_name
 
@@ -35,6 +36,7 @@ class Acts:
     def __init__(self, window: Window) -> None:
         self.window = window
         self._known: set[str] = set()
+        self._to_open: deque[str] = deque()  # the first is being opened
 
     @property
     def bridge(self) -> Any:
@@ -170,10 +172,29 @@ class Acts:
 
     # --- files and questions -----------------------------------------------------------
 
-    def open_path(self, path: str) -> None:
-        """A cloud or a project, by its name."""
+    def open_path(self, path: str) -> Any:
+        """A cloud or a project, by its name. Gives the answer, or the job that will have it."""
         command = "openProject" if path.endswith(PROJECT) else "openCloud"
-        self.bridge.run(command, {"path": path})
+        return self.bridge.run(command, {"path": path})
+
+    def open_paths(self, paths: Iterable[str]) -> None:
+        """One after the other, however many were dropped."""
+        idle = not self._to_open
+        self._to_open.extend(paths)
+        if idle:
+            self._open_next()
+
+    def _open_next(self) -> None:
+        while self._to_open:
+            result = self.open_path(self._to_open[0])
+            if not isinstance(result, Mapping):
+                result.then(lambda _: self._opened())
+                return
+            self._to_open.popleft()
+
+    def _opened(self) -> None:
+        self._to_open.popleft()
+        self._open_next()
 
     def locate(self, id: str) -> None:
         """Asks where a missing cloud's file is now. Its header tells whether that is the file."""
@@ -341,7 +362,7 @@ class Acts:
         )
         kind = "notice" if code in ("unavailable", "not_ready") else "error"
         details = "\n".join(filter(None, (f"{command} · {code}", problems)))
-        self.window.toast.say(plain[:1].upper() + plain[1:], kind=kind, details=details)
+        self.window.toast.say(sentence(plain), kind=kind, details=details)
         self.window.panels["log"].touch()
 
     def crashed(self, what: str, report: str) -> None:

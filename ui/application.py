@@ -135,8 +135,7 @@ def run(session: Any, files: Sequence[str] = (), *, console: Any = None) -> int:
     window = open_window(session, console=console)
     handler = CrashHandler(window.acts.crashed)
     handler.install()
-    for number, path in enumerate(files):
-        QTimer.singleShot(number, lambda path=path: window.acts.open_path(path))
+    QTimer.singleShot(0, lambda: window.acts.open_paths(files))
     try:
         return app.exec()
     finally:

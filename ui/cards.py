@@ -80,8 +80,15 @@ class Banner(QFrame):
         self.place()
 
     def place(self) -> None:
-        self.adjustSize()
+        """In the middle; keys that there is no room for are left out, the last first."""
         room = room_of(self)
+        for cap in self._caps:
+            cap.show()
+        left = list(self._caps)
+        while self.row.sizeHint().width() > room.width() - 2 * EDGE and left:
+            for cap in (left.pop(), left.pop()):
+                cap.hide()
+        self.adjustSize()
         self.move(max(EDGE, (room.width() - self.width()) // 2), EDGE)
         self.raise_()
 

@@ -213,7 +213,7 @@ class Window(QMainWindow):
         self.canvas.menu_asked.connect(self.show_context_menu)
         self.canvas.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.canvas.installEventFilter(self)
-        self.start.chosen.connect(self.acts.open_path)
+        self.start.chosen.connect(lambda path: self.acts.open_paths([path]))
         self.start.browse.connect(self.actions_["file.open"].trigger)
         self.start.sample.connect(self.actions_["file.sample"].trigger)
         status = self.status
@@ -458,8 +458,7 @@ class Window(QMainWindow):
 
     def dropEvent(self, event: QDropEvent) -> None:
         event.acceptProposedAction()
-        for path in dropped_paths(event):
-            self.acts.open_path(path)
+        self.acts.open_paths(dropped_paths(event))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -111,6 +111,13 @@ class CloudStore:
         self._coming.discard(cloud.serial)
         for report in self._early.pop(cloud.serial, ()):
             self._post((cloud.serial, report))
+        self._begin_next()
+
+    def _begin_next(self) -> None:
+        """Has one index built at a time: each takes all cores, and memory up to the limit."""
+        jobs = [cloud.job for cloud in self._clouds.values() if cloud.job is not None]
+        if jobs and not self._closed and not any(job.begun for job in jobs):
+            jobs[0].begin()
 
     def let_go(self, cloud: Cloud) -> None:
         """Stops what a prepared cloud began that nobody adopts."""
@@ -134,6 +141,7 @@ class CloudStore:
         self._nodes.drop_cloud(id)
         self._forget(id)
         self._failed = {k: v for k, v in self._failed.items() if k[0].cloud != id}
+        self._begin_next()
 
     def close(self) -> None:
         """Stops everything; nothing runs on and no memory stays shared."""
@@ -348,6 +356,7 @@ class CloudStore:
             return
         job, cloud.job = cloud.job, None
         job.close()
+        self._begin_next()
         if self._warm:
             self._opener.warm()  # not before: it would take time from the index
         if report.state == "failed":

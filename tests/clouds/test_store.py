@@ -190,6 +190,25 @@ def test_the_sample_is_decoded_by_the_process_that_indexes(ground, tmp_path, mon
     store.close()
 
 
+def test_one_index_is_built_at_a_time_and_every_cloud_shows_its_sample_meanwhile(ground, tmp_path):
+    """Thirty dropped tiles must not take thirty times the memory."""
+    store = CloudStore(cache_dir=tmp_path / "cache", small_cloud=1000)
+    files = [tmp_path / f"{name}.laz" for name in "abcd"]
+    for file in files:
+        shutil.copy(ground, file)
+    clouds = [store.open(str(file), id=file.stem) for file in files]
+    assert all(cloud.hierarchy.counts.sum() == 150_000 for cloud in clouds)
+    clouds[2].cancel()
+    store.close_cloud("b")
+    left = [clouds[0], clouds[2], clouds[3]]
+    while any(cloud.state == "indexing" for cloud in left):
+        assert sum(cloud.job is not None and cloud.job.begun for cloud in left) <= 1
+        assert store.wait(60)
+        store.drain(5)
+    assert [cloud.state for cloud in left] == ["ready", "failed", "ready"]
+    store.close()
+
+
 def test_an_indexer_that_ends_at_once_leaves_a_sample_and_says_so(ground, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "oniyanma.clouds.index.job.spawn",

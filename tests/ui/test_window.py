@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 from oniyanma.ui.actions import BY_ID, ENTRIES
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QMouseEvent, QWheelEvent
+from oniyanma.ui.text import sentence
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -979,3 +980,41 @@ def test_the_cards_of_files_opened_last_show_picture_name_and_folder_whole(desk_
             last = place.geometry().bottom()
             assert picture.geometry().bottom() < name.y() < place.y() < last < card.height()
     assert len(cards) == 6
+
+
+def test_twenty_dropped_files_are_opened_one_after_the_other(
+    desk_of: Make, village: Path, tmp_path: Path
+) -> None:
+    """None is refused for there being too many at once, and one that is broken stops no other."""
+    desk = desk_of()
+    files = [tmp_path / f"tile {number:02}.las" for number in range(20)]
+    for file in files:
+        file.write_bytes(b"LASF nothing" if file is files[3] else village.read_bytes())
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(file)) for file in files])
+    middle = QPointF(desk.window.width() / 2, desk.window.height() / 2)
+    desk.window.dropEvent(
+        QDropEvent(
+            middle,
+            Qt.DropAction.CopyAction,
+            mime,
+            Qt.MouseButton.LeftButton,
+            Qt.KeyboardModifier.NoModifier,
+        )
+    )
+    desk.qtbot.waitUntil(lambda: len(desk.window.bridge.committed.clouds) == 19, timeout=60_000)
+    names = [entry.name for entry in desk.window.bridge.committed.clouds]
+    assert names == [file.name for file in files if file is not files[3]]
+
+
+def test_a_tools_banner_fits_its_picture_and_files_keep_their_names(desk_of: Make) -> None:
+    """In a narrow window the last keys are left out; nothing is cut off."""
+    banner = desk_of().window.banner
+    keys = [(f"F{number}", "does something long") for number in range(12)]
+    banner.say("Lasso", "Draw around the points", keys)
+    assert banner.geometry().right() <= banner.parentWidget().width()
+    assert banner.step.isVisible() == banner.isVisible()
+    banner.say("Lasso", "Draw around the points", keys[:1])
+    assert not any(cap.isHidden() for cap in banner._caps)
+    assert sentence("tile.las ends within its header") == "tile.las ends within its header"
+    assert sentence("nothing is selected") == "Nothing is selected"

@@ -37,6 +37,7 @@ class CloudsPanel(ListPanel):
     def __init__(self, bridge: Any, keeper: themes.ThemeKeeper, locate: Any) -> None:
         super().__init__(bridge, keeper)
         self.tree.itemChanged.connect(self._checked)
+        self.tree.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # tiles differ in their ends
         self.button(
             tr("Frame"),
             lambda k: self.activated(k),

@@ -21,6 +21,8 @@ from oniyanma.clouds.memtree import MemoryTree
 from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning
 from oniyanma.clouds.process import claim_pipes, give_way, receive, send, spawn
 
+GO = b"g"  # what a parent writes behind its request when the index may be built
+
 Reporter = Callable[["IndexReport"], None]
 
 
@@ -83,7 +85,8 @@ class Indexer:
 class IndexJob:
     """One source being indexed. ``report`` is called on a thread of the job.
 
-    Without an ``indexer`` nothing happens until `run_inline`.
+    The sample is taken at once, and building waits for `begin`. Without an ``indexer`` nothing
+    happens until `run_inline`.
     """
 
     def __init__(
@@ -94,6 +97,8 @@ class IndexJob:
         self._report = report
         self._indexer = indexer
         self._cancelled = False
+        self.begun = False
+        self._asked = threading.Event()
         self._sample: Sample | None = None
         self._sampled = threading.Event()
         self._thread = threading.Thread(target=self._listen, name="oniyanma-index", daemon=True)
@@ -114,6 +119,18 @@ class IndexJob:
         """Waits for the sample that was asked for; None when the indexer ended without one."""
         self._sampled.wait()
         return self._sample
+
+    def begin(self) -> None:
+        """Lets the index be built."""
+        self.begun = True
+        if self._indexer is None:
+            return
+        self._asked.wait()
+        try:
+            self._indexer.input.write(GO)
+            self._indexer.input.flush()
+        except (OSError, ValueError):
+            pass  # it has ended: its report says why
 
     def cancel(self) -> None:
         """Stops it; the report says failed, "cancelled"."""
@@ -136,13 +153,16 @@ class IndexJob:
     def run_inline(self) -> None:
         """Indexes in the caller, without any process."""
         if not self._cancelled:
-            self._report(_run(self._request, self._report, inline=True))
+            self._report(_run(self._request, self._report))
 
     def _listen(self) -> None:
         assert self._indexer is not None
         last: IndexReport | None = None
         try:
-            send(self._indexer.input, self._request)
+            try:
+                send(self._indexer.input, self._request)
+            finally:
+                self._asked.set()
             while last is None or last.state == "running":
                 last = receive(self._indexer.output)
                 if last.sample is not None:
@@ -221,7 +241,10 @@ def _remove_parts(place: Path, pid: int, coarse: bool = False) -> None:
             pass  # still open on Windows: the cache's trim takes it later
 
 
-def _run(request: IndexRequest, report: Reporter, inline: bool) -> IndexReport:
+def _run(
+    request: IndexRequest, report: Reporter, wait: Callable[[], object] | None = None
+) -> IndexReport:
+    """Takes the sample, ``wait``s where this is a process of its own, and builds the index."""
     from oniyanma.clouds.index.build import build_copc
     from oniyanma.clouds.open import open_source
 
@@ -233,7 +256,8 @@ def _run(request: IndexRequest, report: Reporter, inline: bool) -> IndexReport:
             first = Sample(MemoryTree(source.header, record.array), source.info)
             report(IndexReport("running", 0.0, "reading", sample=first))
             del record, first
-        if not inline:
+        if wait is not None:
+            wait()
             give_way(10)  # somebody waited for the sample only; the crew inherits it
         place.parent.mkdir(parents=True, exist_ok=True)
         result = build_copc(
@@ -242,7 +266,7 @@ def _run(request: IndexRequest, report: Reporter, inline: bool) -> IndexReport:
             memory=request.memory,
             progress=lambda share, stage: report(IndexReport("running", share, stage)),
             cancelled=lambda: False,
-            workers=0 if inline else 2,
+            workers=0 if wait is None else 2,
             facts=facts_of,
             coarse=(
                 coarse_place(place, os.getpid()),
@@ -273,14 +297,18 @@ def main() -> int:
     except EOFError:
         return 0
 
+    go = threading.Event()
+
     def watch() -> None:
-        source.read(1)  # nothing more ever comes: this returns when the parent is gone
+        if source.read(1) == GO:
+            go.set()
+            source.read(1)  # nothing more ever comes: this returns when the parent is gone
         _remove_parts(request.place, os.getpid(), coarse=True)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
     try:
-        send(sink, _run(request, lambda report: send(sink, report), inline=False))
+        send(sink, _run(request, lambda report: send(sink, report), go.wait))
     except OSError:
         return 1
     return 0
