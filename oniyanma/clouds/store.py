@@ -111,7 +111,6 @@ class CloudStore:
         self._coming.discard(cloud.serial)
         for report in self._early.pop(cloud.serial, ()):
             self._post((cloud.serial, report))
-        self._begin_next()
 
     def _begin_next(self) -> None:
         """Has one index built at a time: each takes all cores, and memory up to the limit."""
@@ -141,7 +140,6 @@ class CloudStore:
         self._nodes.drop_cloud(id)
         self._forget(id)
         self._failed = {k: v for k, v in self._failed.items() if k[0].cloud != id}
-        self._begin_next()
 
     def close(self) -> None:
         """Stops everything; nothing runs on and no memory stays shared."""
@@ -195,6 +193,7 @@ class CloudStore:
 
         Clouds change here and nowhere else: hierarchy, state, progress, info.
         """
+        self._begin_next()  # not when it is adopted: what follows that wants the cores
         end = time.perf_counter() + max_ms / 1000.0
         out: list[NodePoints | NodeFailed] = []
         while self._drain_one(out) and time.perf_counter() < end:
@@ -216,6 +215,7 @@ class CloudStore:
 
         Comes back at once when nothing is asked for and nothing is being indexed.
         """
+        self._begin_next()
         if self._ready or self._local or self._arrived:
             return True
         if self._inline is not None:
@@ -356,7 +356,6 @@ class CloudStore:
             return
         job, cloud.job = cloud.job, None
         job.close()
-        self._begin_next()
         if self._warm:
             self._opener.warm()  # not before: it would take time from the index
         if report.state == "failed":
