@@ -36,7 +36,8 @@ class Acts:
     def __init__(self, window: Window) -> None:
         self.window = window
         self._known: set[str] = set()
-        self._to_open: deque[str] = deque()  # the first is being opened
+        self._to_open: deque[str] = deque()
+        self._opening = False
 
     @property
     def bridge(self) -> Any:
@@ -179,22 +180,22 @@ class Acts:
 
     def open_paths(self, paths: Iterable[str]) -> None:
         """One after the other, however many were dropped."""
-        idle = not self._to_open
         self._to_open.extend(paths)
-        if idle:
+        if not self._opening:
             self._open_next()
 
-    def _open_next(self) -> None:
-        while self._to_open:
-            result = self.open_path(self._to_open[0])
-            if not isinstance(result, Mapping):
-                result.then(lambda _: self._opened())
-                return
-            self._to_open.popleft()
+    def open_no_more(self) -> None:
+        """What was dropped and is not open yet stays closed."""
+        self._to_open.clear()
 
-    def _opened(self) -> None:
-        self._to_open.popleft()
-        self._open_next()
+    def _open_next(self) -> None:
+        self._opening = False
+        while self._to_open:
+            result = self.open_path(self._to_open.popleft())
+            if not isinstance(result, Mapping):
+                self._opening = True
+                result.then(lambda _: self._open_next())
+                return
 
     def locate(self, id: str) -> None:
         """Asks where a missing cloud's file is now. Its header tells whether that is the file."""

@@ -67,6 +67,7 @@ class Bridge(QObject):
         self.registry = session.registry
         self.glide = Glide(self)
         self.jobs: dict[str, Mapping[str, Any]] = {}  # running ones, as getSession lists them
+        self._closed = False
         self._unsubscribe = handle.subscribe(self._on_job)
         self._dirty = QTimer(self)
         self._dirty.setSingleShot(True)
@@ -281,7 +282,8 @@ class Bridge(QObject):
         self.handle.cancel(job)
 
     def close(self) -> None:
-        """Lets go of the scene's signals and timers."""
+        """Lets go of the scene's signals and timers; answers that come later reach nobody."""
+        self._closed = True
         self._unsubscribe()
         self._dirty.stop()
         self.glide.stop()
@@ -299,6 +301,8 @@ class Bridge(QObject):
         answer: Mapping[str, Any],
         then: Callable[[Mapping[str, Any]], None] | None,
     ) -> None:
+        if self._closed:
+            return
         if answer.get("ok"):
             self.answered.emit(name, args, answer)
             if then is not None:

@@ -495,6 +495,7 @@ class Window(QMainWindow):
             event.ignore()
             return
         self._closing = True
+        self.acts.open_no_more()
         self.acts.leaving()
         self.set_tool(None)
         if self.isVisible():

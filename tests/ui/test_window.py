@@ -1013,8 +1013,29 @@ def test_a_tools_banner_fits_its_picture_and_files_keep_their_names(desk_of: Mak
     keys = [(f"F{number}", "does something long") for number in range(12)]
     banner.say("Lasso", "Draw around the points", keys)
     assert banner.geometry().right() <= banner.parentWidget().width()
-    assert banner.step.isVisible() == banner.isVisible()
+    assert not banner.step.isHidden() and any(cap.isHidden() for cap in banner._caps)
     banner.say("Lasso", "Draw around the points", keys[:1])
     assert not any(cap.isHidden() for cap in banner._caps)
     assert sentence("tile.las ends within its header") == "tile.las ends within its header"
     assert sentence("nothing is selected") == "Nothing is selected"
+
+
+def test_a_window_that_closes_opens_no_more_of_what_was_dropped(
+    desk_of: Make, village: Path, tmp_path: Path
+) -> None:
+    """And a fault while one is opened does not stop the next drop."""
+    desk = desk_of()
+    acts = desk.window.acts
+    calls = []
+
+    def fail(*_: Any) -> None:
+        raise RuntimeError("a fault")
+
+    run, acts.bridge.run = acts.bridge.run, fail
+    with pytest.raises(RuntimeError):
+        acts.open_paths([str(tmp_path / "one.las")])
+    acts.bridge.run = lambda *given: calls.append(given) or run(*given)
+    acts.open_paths([str(village)] * 5)
+    assert len(calls) == 1  # the others wait for it
+    desk.window.close()
+    assert len(calls) == 1 and not acts._to_open
