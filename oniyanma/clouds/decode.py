@@ -14,6 +14,8 @@ import lazrs
 import numpy as np
 import numpy.typing as npt
 
+from oniyanma.clouds.packed import SCAN_ANGLE_STEP
+
 MAX_NODE_BYTES = 1 << 30
 """A node that says it is larger than this, decoded, is refused: no header may eat the memory."""
 
@@ -105,8 +107,8 @@ def take_attributes(
             field, mask, shift = fmt.subfields[name]
             out[name] = (records[field] & mask) >> shift
         elif name == "scan_angle_rank" and "scan_angle" in fields:
-            # formats 0-5 count whole degrees; the index keeps them in steps of 0.006 degrees
-            out[name] = np.rint(records["scan_angle"] * 0.006).astype(np.int8)
+            # formats 0-5 count whole degrees; the index keeps them in steps
+            out[name] = np.rint(records["scan_angle"] * SCAN_ANGLE_STEP).astype(np.int8)
     return out
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from laspy.point import dims
 
 from oniyanma.clouds.model import CloudInfo, CloudWarning
+from oniyanma.clouds.packed import SCAN_ANGLE_STEP
 
 PLY_TYPES = {
     "int8": "char",
@@ -24,8 +25,6 @@ PLY_TYPES = {
 }
 COLOURS = ("red", "green", "blue")
 COUNT_ROOM = 64
-SCAN_ANGLE_STEP = 0.006
-"""Degrees of one step of the scan angle in point formats 6-10 (LAS 1.4 R15, table 16)."""
 WAVE_FIELDS = frozenset(
     {
         "wavepacket_index",

@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+SCAN_ANGLE_STEP = 0.006
+"""Degrees of one step of the scan angle in point formats 6-10 (LAS 1.4 R15, table 16)."""
+
 
 def joined(parts: Sequence[npt.NDArray[Any]], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """Packed records of ``dtype`` one after another, (n,); a single part as it is."""

@@ -12,7 +12,8 @@ import laspy
 import numpy as np
 import numpy.typing as npt
 
-ANGLE_STEP = 0.006
+from oniyanma.clouds.packed import SCAN_ANGLE_STEP
+
 WAVEFORM_FORMATS = frozenset({4, 5, 9, 10})
 
 
@@ -52,7 +53,7 @@ class RecordMap:
             # direction and edge keep their bits; synthetic, key point, withheld move down
             out["classification_flags"] = (bits & 0xC0) | (raw >> 5)
             out["classification"] = raw & 31
-            out["scan_angle"] = np.rint(records["scan_angle_rank"] / ANGLE_STEP)
+            out["scan_angle"] = np.rint(records["scan_angle_rank"] / SCAN_ANGLE_STEP)
         return out
 
 

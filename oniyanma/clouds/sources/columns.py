@@ -22,6 +22,7 @@ from laspy.vlrs.known import WktCoordinateSystemVlr
 from oniyanma.clouds import crs as crs_module
 from oniyanma.clouds.checks import PointChecks, counted, merge
 from oniyanma.clouds.model import UNKNOWN_CRS, CloudError, CloudInfo, CloudWarning, Crs
+from oniyanma.clouds.packed import SCAN_ANGLE_STEP
 from oniyanma.clouds.sources.las import dimensions_of, even, vec3
 
 Block = Mapping[str, npt.NDArray[Any]]
@@ -46,7 +47,6 @@ _RANGES = {
     "withheld": (0, 1),
     "overlap": (0, 1),
 }
-_SCAN_ANGLE_STEP = 0.006  # degrees: LAS 1.4 point formats 6-10
 
 
 class Reader(Protocol):
@@ -403,7 +403,7 @@ class ColumnSource:
             share = (clean - found.low) / width
             return np.rint(np.clip(share, 0.0, 1.0) * 65535).astype(np.uint16)
         if name == "scan_angle":
-            return np.rint(np.clip(clean, -180, 180) / _SCAN_ANGLE_STEP).astype(np.int16)
+            return np.rint(np.clip(clean, -180, 180) / SCAN_ANGLE_STEP).astype(np.int16)
         low, high = _RANGES.get(name, (0, 65535))
         return np.clip(np.rint(clean), low, high).astype(np.uint16)
 

@@ -21,7 +21,7 @@ from laspy.vlrs.known import WktCoordinateSystemVlr
 from oniyanma.clouds import crs as crs_module
 from oniyanma.clouds.checks import PointChecks, color_depth, merge
 from oniyanma.clouds.model import UNKNOWN_CRS, CloudError, CloudInfo, CloudWarning, Crs
-from oniyanma.clouds.packed import joined
+from oniyanma.clouds.packed import SCAN_ANGLE_STEP, joined
 from oniyanma.clouds.sources.columns import fit_scale, standard_name
 from oniyanma.clouds.sources.http import MAX_DOCUMENT, fetch, is_url, url_name
 from oniyanma.clouds.sources.las import LasSource, dimensions_of, even, vec3
@@ -356,7 +356,7 @@ class EptSource:
                 continue
             ours = standard_name(field.name) or ""
             if ours == "scan_angle":
-                values = np.rint(np.nan_to_num(values.astype(np.float64)) / 0.006)
+                values = np.rint(np.nan_to_num(values.astype(np.float64)) / SCAN_ANGLE_STEP)
                 values = values.clip(-30_000, 30_000)
             limit = 15 if ours in ("return_number", "number_of_returns") else None
             record[ours] = values if limit is None else np.minimum(values, limit)

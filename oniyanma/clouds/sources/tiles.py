@@ -20,7 +20,7 @@ import numpy as np
 from oniyanma.clouds.checks import PointChecks, merge
 from oniyanma.clouds.crs import crs_title, is_known, same_crs
 from oniyanma.clouds.model import CloudError, CloudInfo, CloudWarning, Crs, Source
-from oniyanma.clouds.packed import joined
+from oniyanma.clouds.packed import SCAN_ANGLE_STEP, joined
 from oniyanma.clouds.sources.columns import KEPT, ColumnSource, fit_scale
 from oniyanma.clouds.sources.las import LasSource, dimensions_of, vec3
 from oniyanma.clouds.sources.union import Names, union
@@ -245,7 +245,9 @@ class TileSource:
             for name in (wanted & have) - set("XYZ"):
                 ours[name] = np.asarray(record[name])
             if "scan_angle_rank" in have and "scan_angle" in wanted:
-                ours["scan_angle"] = np.rint(np.asarray(record["scan_angle_rank"]) / 0.006)
+                ours["scan_angle"] = np.rint(
+                    np.asarray(record["scan_angle_rank"]) / SCAN_ANGLE_STEP
+                )
             for theirs, name in names.items():
                 ours.array[name] = record.array[theirs]
         for axis, name in enumerate("XYZ"):
