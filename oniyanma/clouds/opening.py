@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -150,79 +151,68 @@ class Opener:
 
         Raises `CloudError` when it can't be opened.
         """
-        source = open_source(path, options=options or None)
-        try:
-            return self._open(source, path, id, options, serial, report)
-        finally:
-            source.close()
+        with closing(open_source(path, options=options or None)) as source:
+            same: dict[str, Any] = {"options": options, "tree": serial, "serial": serial}
+            odd: tuple[CloudWarning, ...] = ()
+            if source.info.format == "copc":
+                copc, odd = _own_tree(path, source.info)
+                if copc is not None:
+                    source.sample(20_000)  # gives the colour depth a first value
+                    info = warned(source.info, copc.warnings)
+                    return Cloud(id, path, info, copc.hierarchy(0), copc=copc, **same)
+            same["found"] = odd
+            if source.info.points <= self._small:
+                memory = MemoryTree(source.header, _joined(source))
+                info = warned(source.info, odd)
+                return Cloud(id, path, info, memory.hierarchy, memory=memory, **same)
+            place = self._place(path, options, source.info)
+            found = _cached(place)
+            if found is not None:
+                cache.touch(place)
+                info = warned(stored_info(place, source.info) or source.info, odd)
+                return Cloud(id, path, info, found.hierarchy(0), copc=found, **same)
+            first, job = self._begun(source, path, options, place, report, serial)
+            return Cloud(
+                id,
+                path,
+                warned(first.info, odd),
+                first.tree.hierarchy,
+                state="indexing",
+                progress=0.0,
+                stage="reading",
+                memory=first.tree,
+                job=job,
+                **same,
+            )
 
-    def _open(
+    def _place(self, path: str, options: Mapping[str, Any], info: CloudInfo) -> Path:
+        """Where the index of a cloud lies or will lie."""
+        try:
+            facts = f"{sorted(options.items())!r} {info.header_hash}"
+            return cache.cached_file(path, self._cache_dir, facts)
+        except OSError as error:
+            raise CloudError(f"{path} can't be read: {error.strerror or error}.") from None
+
+    def _begun(
         self,
         source: Source,
         path: str,
-        id: str,
         options: Mapping[str, Any],
-        serial: int,
+        place: Path,
         report: Callable[[IndexReport], None],
-    ) -> Cloud:
-        info = source.info
-        same: dict[str, Any] = {"options": options, "tree": serial, "serial": serial}
-        odd: tuple[CloudWarning, ...] = ()
-        if info.format == "copc":
-            try:
-                copc = open_copc(path, max_pages=MAX_PAGES)
-                tree = copc.hierarchy(0)
-                odd = _unlike(copc, tree, info)
-                large = tree.counts.max(initial=0) > LARGE_NODE
-            except CloudError as error:
-                if "://" in path:
-                    raise
-                odd = (_unusable(str(error)),)
-            else:
-                if not (odd or large) or "://" in path:
-                    source.sample(20_000)  # gives the colour depth a first value
-                    info = warned(source.info, copc.warnings)
-                    return Cloud(id, path, info, tree, copc=copc, **same)
-        same["found"] = odd
-        if info.points <= self._small:
-            memory = MemoryTree(source.header, _joined(source))
-            info = warned(source.info, odd)
-            return Cloud(id, path, info, memory.hierarchy, memory=memory, **same)
-        try:
-            facts = f"{sorted(options.items())!r} {info.header_hash}"
-            place = cache.cached_file(path, self._cache_dir, facts)
-        except OSError as error:
-            raise CloudError(f"{path} can't be read: {error.strerror or error}.") from None
-        found = _cached(place)
-        if found is not None:
-            cache.touch(place)
-            checked = warned(stored_info(place, info) or info, odd)
-            return Cloud(id, path, checked, found.hierarchy(0), copc=found, **same)
-        here = source.sampled or self._inline
-        first = _sample(source) if here else None
-        request = IndexRequest(
-            path, options, place, self._memory_limit, sample=0 if here else SAMPLE_POINTS
-        )
+        serial: int,
+    ) -> tuple[Sample, IndexJob]:
+        """The sample, and the job that goes on to index the cloud."""
+        first = _sample(source) if source.sampled or self._inline else None
+        wanted = SAMPLE_POINTS if first is None else 0
+        request = IndexRequest(path, options, place, self._memory_limit, sample=wanted)
         job = self._job(request, report, serial)
         if first is None:
             first = job.sample()
         if self._closed:
             job.close()
             raise _gone(path)
-        if first is None:
-            first = _sample(source)  # the indexer ended: its report says why
-        return Cloud(
-            id,
-            path,
-            warned(first.info, odd),
-            first.tree.hierarchy,
-            state="indexing",
-            progress=0.0,
-            stage="reading",
-            memory=first.tree,
-            job=job,
-            **same,
-        )
+        return first or _sample(source), job  # without: the indexer ended, its report says why
 
     def _job(
         self, request: IndexRequest, report: Callable[[IndexReport], None], serial: int
@@ -267,12 +257,23 @@ def _cached(place: Path) -> CopcFile | None:
         return None
 
 
-def _unlike(copc: CopcFile, tree: Hierarchy, info: CloudInfo) -> tuple[CloudWarning, ...]:
-    """A warning where the whole tree is known and does not hold the points that the file does."""
-    held = int(tree.counts.sum())
+def _own_tree(path: str, info: CloudInfo) -> tuple[CopcFile | None, tuple[CloudWarning, ...]]:
+    """A COPC file with the tree it has; None where its points are better read without, and what
+    to say of that. Of a remote one the tree is all there is to be had quickly."""
+    remote = "://" in path
+    try:
+        copc = open_copc(path, max_pages=MAX_PAGES)
+    except CloudError as error:
+        if remote:
+            raise
+        return None, (_unusable(str(error)),)
+    counts = copc.hierarchy(0).counts
+    held = int(counts.sum())
+    if remote or (counts.max(initial=0) <= LARGE_NODE and (copc.pages or held == info.points)):
+        return copc, ()
     if copc.pages or held == info.points:
-        return ()
-    return (_unusable(f"it names {held:,} points, the file holds {info.points:,}"),)
+        return None, ()  # its nodes are too large to show
+    return None, (_unusable(f"it names {held:,} points, the file holds {info.points:,}"),)
 
 
 def _unusable(why: str) -> CloudWarning:
