@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from oniyanma.clouds import cache
 from oniyanma.clouds.atomic import part_of
 from oniyanma.clouds.copc import ENTRY, open_copc
+from oniyanma.clouds.index import job as index_job
 from oniyanma.clouds.index.build import build_copc
-from oniyanma.clouds.index.job import IndexJob, Sample
+from oniyanma.clouds.index.job import IndexJob, IndexRequest, Sample
 from oniyanma.clouds.model import CloudError, NodeFailed, NodeId, NodeKey, NodePoints
 from oniyanma.clouds.nodecache import NodeCache, node_bytes
 from oniyanma.clouds.open import open_source
@@ -207,6 +208,22 @@ def test_one_index_is_built_at_a_time_and_every_cloud_shows_its_sample_meanwhile
         store.drain(5)
     assert [cloud.state for cloud in left] == ["ready", "failed", "ready"]
     store.close()
+
+
+@pytest.mark.parametrize("sample", [0, 100])
+def test_an_index_that_waits_reads_nothing_but_its_sample(tmp_path, monkeypatch, sample):
+    """Opening a text reads all of it: twenty that wait must not do so side by side."""
+    order = []
+
+    def refuse(path, **_):
+        order.append("open")
+        raise CloudError("gone.")
+
+    monkeypatch.setattr("oniyanma.clouds.open.open_source", refuse)
+    request = IndexRequest("a.txt", {}, tmp_path / "a.laz", 1 << 30, sample)
+    report = index_job._run(request, order.append, lambda: order.append("turn"))
+    assert report.state == "failed"
+    assert order == (["open"] if sample else ["turn", "open"])
 
 
 def test_an_indexer_that_ends_at_once_leaves_a_sample_and_says_so(ground, tmp_path, monkeypatch):

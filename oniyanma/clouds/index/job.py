@@ -244,12 +244,17 @@ def _remove_parts(place: Path, pid: int, coarse: bool = False) -> None:
 def _run(
     request: IndexRequest, report: Reporter, wait: Callable[[], object] | None = None
 ) -> IndexReport:
-    """Takes the sample, ``wait``s where this is a process of its own, and builds the index."""
+    """Takes the sample, ``wait``s where this is a process of its own, and builds the index.
+
+    Without a sample to take it waits first: opening a text reads all of it.
+    """
     from oniyanma.clouds.index.build import build_copc
     from oniyanma.clouds.open import open_source
 
     place = Path(request.place)
     try:
+        if wait is not None and not request.sample:
+            wait()
         source = open_source(request.path, options=dict(request.options) or None)
         if request.sample:
             record = source.sample(request.sample)
