@@ -22,7 +22,7 @@ class CloudLines:
 
     def told(self, level: str, sentence: str) -> None:
         """What the scene says of itself; a missing file has a line with a way out of it."""
-        if not any(reason in sentence for _, reason in self.bridge.missing().values()):
+        if level != "missing":
             self.notice.add(sentence)
 
     def follow(self) -> None:

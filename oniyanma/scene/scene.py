@@ -51,7 +51,7 @@ class Scene:
     state_changed = Signal(object, object)  # the state shown before, and now
     resident_changed = Signal()
     cloud_changed = Signal(str)  # id: its progress, hierarchy or facts are others now
-    message = Signal(str, str)  # level ("warning", "error"), sentence
+    message = Signal(str, str)  # level ("warning", "missing": a source), sentence
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class Scene:
 
     def _open_missing(self) -> None:
         for sentence in self.clouds.open_missing(self._state.clouds):
-            self.message.emit("warning", sentence)
+            self.message.emit("missing", sentence)
 
     def _close_others(self, entries: Sequence[CloudEntry]) -> None:
         for id in self.clouds.close_others(entries):
