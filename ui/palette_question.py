@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from oniyanma.registry.schema import GATE_ARGUMENTS
+
 from .values import Choice
 
-GATE = ("confirm", "token")
 PLACE = "place"
 # commands that take a place as three numbers: it is asked for as one, and can be picked
 PLACES = {"queryPoint": ("x", "y", "z")}
@@ -47,7 +48,7 @@ class Option:
 
 def asked_for(command: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """What a person may be asked for, with its schema: not the gate's own arguments."""
-    found = {k: v for k, v in schema.get("properties", {}).items() if k not in GATE}
+    found = {k: v for k, v in schema.get("properties", {}).items() if k not in GATE_ARGUMENTS}
     if command not in PLACES:
         return found
     rest = {k: v for k, v in found.items() if k not in (*PLACES[command], *INSTEAD)}

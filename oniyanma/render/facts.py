@@ -31,7 +31,7 @@ def world_facts(view: SceneView, viewport: tuple[int, int]) -> dict[str, Any]:
             "fov": camera.fov,
         },
         "unitsPerPixel": matrices.units_per_pixel(max(float(depth[0]), 0.0)),
-        "unit": scene_unit(view).name if clouds else "unknown",
+        "unit": scene_unit(view).name,
         "crs": clouds[0][1].crs.name if clouds else "unknown",
         "worldFile": None,
     }
